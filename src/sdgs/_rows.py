@@ -1,0 +1,35 @@
+"""Rows of unit norm, at any scale."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+
+def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
+    """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
+
+    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish.
+    """
+    if issparse(X):
+        X = X.copy()
+        largest = np.asarray(abs(X).max(axis=1).todense()).reshape(-1).astype(X.dtype)
+    else:
+        largest = np.abs(X).max(axis=1, initial=0)
+    X, largest = _divide_rows(X, largest)
+    squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    X, norms = _divide_rows(X, np.sqrt(squares).astype(X.dtype), in_place=True)
+    return X, largest * norms
+
+
+def _divide_rows(X: Any, by: NDArray[Any], in_place: bool = False) -> tuple[Any, NDArray[Any]]:
+    """``X`` with each row divided by a number; rows whose number is 0 are left alone."""
+    divisor = np.where(by > 0, by, 1).astype(X.dtype)
+    if issparse(X):
+        X.data /= np.repeat(divisor, np.diff(X.indptr))
+    elif in_place:
+        X /= divisor[:, None]
+    else:
+        X = X / divisor[:, None]
+    return X, by

@@ -1,0 +1,102 @@
+"""Checks at the door, shared by everything public. Each raises one error that names the argument and says what to do."""
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, issparse
+from sklearn.utils import check_array
+
+
+def check_features(X: Any, *, name: str = "X") -> Any:
+    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse."""
+    return check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", input_name=name)
+
+
+def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
+    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; refuses anything but a 2-D matrix of 0 and 1."""
+    if not issparse(Y):
+        Y = np.asarray(Y)
+    if Y.ndim != 2:
+        raise ValueError(
+            f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s). "
+            "For one class a sample use SDGSClassifier, or one-hot encode it."
+        )
+    if Y.shape[1] == 0:
+        raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
+    if n_samples is not None and Y.shape[0] != n_samples:
+        raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
+    values = Y.data if issparse(Y) else Y
+    if not _is_binary(values):
+        raise ValueError(f"{name} must hold only 0 and 1 (or False and True). Binarise it first.")
+    indicator = csc_array(Y, dtype=bool)
+    indicator.eliminate_zeros()
+    indicator.sort_indices()
+    if some_positive and indicator.nnz == 0:
+        raise ValueError(f"{name} has no positive entry: no sample carries any label, so there is nothing to learn.")
+    return indicator
+
+
+def _is_binary(values: NDArray[Any]) -> bool:
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            return False
+    return bool(np.isin(values, (0, 1)).all())
+
+
+def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
+    """One rank for all labels, or one a label, as an array of ``n_labels`` integers."""
+    if isinstance(n_components, Sequence | np.ndarray) and not isinstance(n_components, str | bytes):
+        ranks = list(n_components)
+        if len(ranks) != n_labels:
+            raise ValueError(
+                f"n_components must be one integer, or one for each of the {n_labels} labels; got {len(ranks)}."
+            )
+    else:
+        ranks = [n_components] * n_labels
+    for rank in ranks:
+        check_int(rank, "n_components", minimum=1)
+    return np.asarray(ranks, dtype=np.intp)
+
+
+def check_residual_size(residual_size: Any, n_entries: int) -> int:
+    """K: an int counts entries, a float is a share of all entries."""
+    if _is_real(residual_size):
+        if isinstance(residual_size, numbers.Integral):
+            if residual_size >= 0:
+                return min(int(residual_size), n_entries)
+        elif 0 <= residual_size <= 1:
+            return int(round(float(residual_size) * n_entries))
+    raise ValueError(
+        "residual_size must be an int >= 0 (a number of entries) or a float in [0, 1] (a share of all entries), "
+        f"got {residual_size!r}."
+    )
+
+
+def check_int(value: Any, name: str, *, minimum: int) -> int:
+    """``value`` as an int of at least ``minimum``; a float or a bool is refused."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= minimum:
+        return int(value)
+    raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
+
+
+def check_number(value: Any, name: str, *, positive: bool = False) -> float:
+    """``value`` as a finite float that is not negative, or with ``positive`` above zero."""
+    if _is_real(value) and np.isfinite(value) and (value > 0 or (value == 0 and not positive)):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number {'> 0' if positive else '>= 0'}, got {value!r}.")
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """``value`` if it is one of ``choices``."""
+    if any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        return value
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

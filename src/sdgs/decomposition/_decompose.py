@@ -1,0 +1,130 @@
+"""The training stage: X = one low-rank component a label + a sparse residual + error."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from sdgs._validation import (
+    check_choice,
+    check_features,
+    check_int,
+    check_labels,
+    check_number,
+    check_ranks,
+    check_residual_size,
+)
+from sdgs.decomposition._alternation import Alternation, Solver
+from sdgs.decomposition._result import Decomposition
+
+SOLVERS: tuple[Solver, ...] = ("brp", "svd", "brp-fresh")
+
+
+def decompose(
+    X: Any,
+    Y: Any,
+    *,
+    n_components: int | Sequence[int] = 4,
+    residual_size: int | float = 1e-4,
+    solver: Solver = "brp",
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    random_state: Any = None,
+) -> Decomposition:
+    r"""Structured decomposition of labelled data.
+
+    Solves, by alternating over the labels and the residual,
+
+    .. math:: \min \; \|X - \sum_{i=1}^k L^i - S\|_F^2 \quad \text{s.t.} \quad
+              \mathrm{rank}(L^i) \le r^i, \; L^i = 0 \text{ outside } \Omega_i, \; \mathrm{card}(S) \le K
+
+    where :math:`\Omega_i` are the rows that carry label i. The problem is not convex: this finds a stationary point,
+    from the paper's start (each sample shared out equally among its labels).
+
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n, p)
+        Samples. Used as they are: ``SDGSClassifier`` brings rows to unit norm, this function does not. Training holds
+        one dense (n, p) matrix, the error, also for sparse ``X``.
+    Y : array-like or sparse of shape (n, k)
+        Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
+        without a sample get an empty component.
+    n_components : int or sequence of k ints, default=4
+        r, the rank of a label's component; cut to what the label's rows support.
+    residual_size : int or float, default=1e-4
+        K, the number of non-zero entries of S: an int counts them, a float is a share of n * p.
+    solver : {"brp", "svd", "brp-fresh"}, default="brp"
+        How a label's subspace is updated. ``"svd"``: exactly (equation 5). ``"brp"``: bilateral random projections
+        started from the subspace of the last sweep, one step of a subspace iteration; the error never rises.
+        ``"brp-fresh"``: from a fresh Gaussian matrix every time, as Algorithm 1 is printed; the error may rise, and it
+        stops only by ``tol`` on the error itself. Kept for comparison.
+    max_iter : int, default=100
+        Most sweeps over all labels.
+    tol : float, default=1e-4
+        Stop when the error is at most ``tol * ||X||_F^2`` (the paper's rule), or, but for ``"brp-fresh"``, when a
+        sweep lowered it by at most ``tol`` times itself.
+    random_state : int, RandomState instance or None, default=None
+        Draws the random projections. Unused by ``"svd"``.
+
+    Returns
+    -------
+    Decomposition
+        Components, coefficients, residual and the certificate: the objective after each sweep, ``n_iter``,
+        ``converged``. A ``ConvergenceWarning`` is issued when it did not converge.
+
+    Examples
+    --------
+    >>> from sdgs import decompose
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> data = make_label_subspaces(n_samples=300, n_features=40, n_labels=5, n_components=2, random_state=0)
+    >>> result = decompose(data.X, data.Y, n_components=2, random_state=0)
+    >>> bool(result.objective[-1] < 1e-3 * (data.X**2).sum())
+    True
+    """
+    X = check_features(X)
+    n, p = X.shape
+    labels = check_labels(Y, n_samples=n)
+    ranks = check_ranks(n_components, labels.shape[1])
+    K = check_residual_size(residual_size, n * p)
+    check_choice(solver, "solver", SOLVERS)
+    max_iter = check_int(max_iter, "max_iter", minimum=1)
+    tol = check_number(tol, "tol")
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+    rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
+    result = _decompose(Alternation(X, rows, ranks, K, solver, seed), max_iter, tol)
+    if not result.converged:
+        warnings.warn(
+            f"decompose stopped after max_iter={max_iter} sweeps before the error settled to tol={tol}. "
+            "Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:
+    objective: list[float] = []
+    converged = False
+    while not converged and len(objective) < max_iter:
+        state.sweep()
+        objective.append(state.error())
+        converged = objective[-1] <= tol * state.total
+        if len(objective) > 1 and state.solver != "brp-fresh":
+            converged |= objective[-2] - objective[-1] <= tol * objective[-2]
+
+    pairs = state.supported()
+    shape = state.R.shape
+    return Decomposition(
+        components=tuple(C for _, C in pairs),
+        coefficients=tuple(U * state.scale for U, _ in pairs),
+        rows=state.rows,
+        residual=csr_array((state.values * state.scale, np.unravel_index(state.places, shape)), shape=shape),
+        objective=np.asarray(objective) * float(state.scale) ** 2,
+        n_iter=len(objective),
+        converged=converged,
+    )

@@ -1,0 +1,98 @@
+"""The frozen result of the training decomposition."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleParts:
+    """One training sample taken apart: ``parts.sum(axis=0) + residual + error`` is the sample.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m,)
+        Indices of the sample's labels.
+    parts : ndarray of shape (m, p)
+        What each of those labels contributed.
+    residual : ndarray of shape (p,)
+        The sample's row of the sparse residual S.
+    """
+
+    labels: NDArray[np.intp]
+    parts: Array
+    residual: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """X = sum_i L^i + S + error, with L^i = coefficients[i] @ components[i] on the rows of label i.
+
+    Attributes
+    ----------
+    components : tuple of k ndarrays of shape (r_i, p)
+        C^i, the subspace of label i: orthonormal rows, strongest first. ``r_i`` is the rank that the label's rows
+        support, at most the rank asked for, and 0 for a label without samples.
+    coefficients : tuple of k ndarrays of shape (len(rows[i]), r_i)
+        U_i, the coefficients of the label's rows in its subspace.
+    rows : tuple of k ndarrays of int
+        Omega_i, the samples that carry label i, ascending.
+    residual : csr_array of shape (n, p)
+        S, the sparse residual.
+    objective : ndarray of shape (n_iter,)
+        ``||X - sum_i L^i - S||_F^2`` after each sweep.
+    n_iter : int
+        Sweeps done.
+    converged : bool
+        Whether the stopping rule was met within ``max_iter`` sweeps.
+    """
+
+    components: tuple[Array, ...]
+    coefficients: tuple[Array, ...]
+    rows: tuple[NDArray[np.intp], ...]
+    residual: csr_array
+    objective: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, p, k): samples, features, labels."""
+        n, p = self.residual.shape
+        return n, p, len(self.rows)
+
+    def low_rank(self, label: int) -> Array:
+        """L^i as a dense (n, p) matrix, zero outside the label's rows."""
+        n, p, _ = self.shape
+        L = np.zeros((n, p), dtype=self.residual.dtype)
+        L[self.rows[label]] = self.coefficients[label] @ self.components[label]
+        return L
+
+    def sample(self, row: int) -> SampleParts:
+        """Take training sample ``row`` apart into what each of its labels contributed and its residual."""
+        n, p, _ = self.shape
+        if not -n <= row < n:
+            raise IndexError(f"row {row} is out of range: the decomposition has {n} samples.")
+        row %= n
+        labels = [i for i, rows in enumerate(self.rows) if _holds(rows, row)]
+        parts = np.zeros((len(labels), p), dtype=self.residual.dtype)
+        for part, i in zip(parts, labels, strict=True):
+            part += self.coefficients[i][np.searchsorted(self.rows[i], row)] @ self.components[i]
+        return SampleParts(np.asarray(labels, dtype=np.intp), parts, self.residual[[row]].toarray().ravel())
+
+    def reconstruct(self) -> Array:
+        """``sum_i L^i + S`` as a dense (n, p) matrix."""
+        total: Array = self.residual.toarray()
+        for rows, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
+            total[rows] += U @ C
+        return total
+
+
+def _holds(rows: NDArray[np.intp], row: int) -> bool:
+    place = np.searchsorted(rows, row)
+    return bool(place < rows.size and rows[place] == row)

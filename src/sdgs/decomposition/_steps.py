@@ -1,0 +1,98 @@
+"""The block updates of the training decomposition, on plain arrays.
+
+The problem (equation 3 of the paper), for data X (n, p) and the rows Omega_i of each label i::
+
+    min ||X - sum_i L^i - S||_F^2    rank(L^i) <= r^i,  L^i zero outside Omega_i,  card(S) <= K
+
+One matrix carries the state, the error R = X - sum_i L^i - S. Label i sees N = R[Omega_i] + L^i.
+
+*The label step.* Every solver picks an orthonormal basis Q (p, r^i) and projects: L^i = N Q Q^T, stored as
+U_i = N Q and C^i = Q^T. The exact step (equation 5) takes the leading right singular vectors of N. Bilateral random
+projections take Q from the thin QR of Y2 = N^T (N A): with A2 := Y1 = N A the paper's L = Y1 (A2^T Y1)^{-1} Y2^T is
+exactly N Q Q^T, so no inverse is formed and rank deficiency does no harm.
+
+*Why a warm start descends.* Let A span the last subspace. Among all matrices whose columns lie in range(N A), the one
+nearest to N has the row space range(N^T N A) = range(Q); and the last L^i, even with its best coefficients, is one of
+those matrices. So the error after the step is at most the error before it. A fresh Gaussian A has no such bound.
+
+*The residual step.* S keeps the K entries of largest magnitude of X - sum_i L^i, with their signs.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, qr, svd
+
+Array = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
+
+# Entries of |E| looked at in one go by `largest_entries`: 2 MiB of float64, so that the scratch stays in cache.
+_BLOCK = 1 << 18
+
+
+def exact_subspace(N: Array, r: int) -> Array:
+    """Leading ``r`` right singular vectors of ``N`` as columns (p, r)."""
+    try:
+        _, _, Vt = svd(N, full_matrices=False, check_finite=False)
+    except LinAlgError:  # divide and conquer can fail to converge where QR iteration does not
+        _, _, Vt = svd(N, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+    return Vt[:r].T
+
+
+def brp_subspace(N: Array, A: Array) -> Array:
+    """Basis (p, r) of the row space that bilateral random projections give ``N`` from the start ``A`` (p, r)."""
+    Q, _ = qr(N.T @ (N @ A), mode="economic", check_finite=False)
+    return Q
+
+
+def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
+    """Flat positions, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
+
+    Streams over ``E`` with a buffer of O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are known
+    to reach; a good one (the last support gives it) leaves little more than K candidates.
+    """
+    flat = E.reshape(-1)
+    if K <= 0 or flat.size == 0:
+        return np.empty(0, dtype=np.intp)
+    places = np.empty(0, dtype=np.intp)
+    sizes = np.empty(0, dtype=E.dtype)
+    for start in range(0, flat.size, _BLOCK):
+        magnitude = np.abs(flat[start : start + _BLOCK])
+        found = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
+        places = np.concatenate([places, found + start])
+        sizes = np.concatenate([sizes, magnitude[found]])
+        if places.size > 2 * K + 1024:
+            kept = np.argpartition(sizes, sizes.size - K)[-K:]
+            places, sizes = places[kept], sizes[kept]
+            floor = max(floor, float(sizes.min()))
+    if places.size > K:
+        places = places[np.argpartition(sizes, sizes.size - K)[-K:]]
+    places.sort()
+    return places
+
+
+def update_residual(R: Array, places: Indices, values: Array, K: int) -> tuple[Indices, Array]:
+    """Residual step: take S (flat ``places``, ``values``) back into ``R``, then out again at the K largest entries."""
+    flat = R.reshape(-1)
+    flat[places] += values
+    # S always holds the K largest entries, or all non-zero ones: a full S bounds the K-th largest from below.
+    floor = float(np.abs(flat[places]).min()) if places.size == K > 0 else 0.0
+    places = largest_entries(R, K, floor)
+    values = flat[places]
+    flat[places] = 0.0
+    return places, values
+
+
+def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
+    """Rewrite L = U C on its principal axes, and drop the axes whose singular value is at or below ``floor``.
+
+    Where the rows support fewer than r^i directions (one sample, duplicate rows) the QR of the label step fills the
+    basis with arbitrary ones. They carry nothing in training, but would catch energy of new samples at prediction.
+    The sign of each axis is the one in which the rows' coefficients sum to a non-negative number.
+    """
+    W, s, Vt = svd(U, full_matrices=False, check_finite=False)
+    rank = int(np.count_nonzero(s > floor))
+    U = W[:, :rank] * s[:rank]
+    sign = np.where(U.sum(axis=0) < 0, -1, 1).astype(U.dtype)
+    return U * sign, (Vt[:rank] @ C) * sign[:, None]

@@ -1,0 +1,87 @@
+"""Slow, literal versions of what the library computes cleverly. They share no code with it."""
+
+import numpy as np
+
+
+def decompose_by_definition(X, Y, r, K, sweeps):
+    """Equation 5 with every L^i as a full matrix. Returns the list of L^i, S and the objective after each sweep."""
+    n, k = Y.shape
+    card = np.maximum(Y.sum(axis=1, keepdims=True), 1)
+    L = [np.where(Y[:, [i]] > 0, X / card, 0.0) for i in range(k)]
+    S = np.zeros_like(X)
+    objective = []
+    for _ in range(sweeps):
+        for i in range(k):
+            rows = np.flatnonzero(Y[:, i])
+            if rows.size == 0:
+                continue
+            target = (X - sum(L[j] for j in range(k) if j != i) - S)[rows]
+            U, s, Vt = np.linalg.svd(target, full_matrices=False)
+            L[i] = np.zeros_like(X)
+            L[i][rows] = (U[:, :r] * s[:r]) @ Vt[:r]
+        E = X - sum(L)
+        S = np.zeros_like(X)
+        if K > 0:
+            places = np.argsort(-np.abs(E), axis=None, kind="stable")[:K]
+            S.flat[places] = E.flat[places]
+        objective.append(np.sum((E - S) ** 2))
+    return L, S, np.array(objective)
+
+
+def objective(x, components, b, alpha):
+    """1/2 ||x - b C||^2 + alpha sum ||b_g|| by the definition, in the space of the features."""
+    error, penalty, start = np.array(x, dtype=float), 0.0, 0
+    for C in components:
+        part = b[start : start + len(C)]
+        error = error - part @ C
+        penalty += np.linalg.norm(part)
+        start += len(C)
+    return 0.5 * error @ error + alpha * penalty
+
+
+def certificate(x, components, b, alpha):
+    """(relative duality gap, largest violation of the optimality conditions over alpha), from the error itself."""
+    error, start = np.array(x, dtype=float), 0
+    parts = []
+    for C in components:
+        parts.append(b[start : start + len(C)])
+        error = error - parts[-1] @ C
+        start += len(C)
+    correlation = [C @ error for C in components]
+    worst = max([np.linalg.norm(q) for q in correlation if q.size], default=0.0)
+    # Any multiple of the error that keeps every correlation within alpha is feasible for the dual: take the best one.
+    best = (x @ error) / (error @ error) if error.any() else 1.0
+    scale = min(best, alpha / worst) if worst > 0 else best
+    dual = scale * (x @ error) - 0.5 * scale**2 * (error @ error)
+    gap = objective(x, components, b, alpha) - dual
+    violation = 0.0
+    for q, part in zip(correlation, parts, strict=True):
+        if not part.size:
+            continue
+        if part.any():
+            violation = max(violation, np.linalg.norm(q - alpha * part / np.linalg.norm(part)))
+        else:
+            violation = max(violation, np.linalg.norm(q) - alpha)
+    return gap / (0.5 * x @ x) if x.any() else 0.0, violation / alpha
+
+
+def group_lasso_by_proximal_gradient(x, components, alpha, iterations=20_000):
+    """Accelerated proximal gradient with restarts; good to many digits on small, well-conditioned problems."""
+    C = np.vstack(components)
+    lipschitz = np.linalg.norm(C, 2) ** 2
+    bounds = np.cumsum([0, *(len(part) for part in components)])
+    b = z = np.zeros(len(C))
+    t = 1.0
+    for _ in range(iterations):
+        step = z + (x - z @ C) @ C.T / lipschitz
+        new = np.zeros_like(b)
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            size = np.linalg.norm(step[start:stop])
+            if size > alpha / lipschitz:
+                new[start:stop] = (1 - alpha / lipschitz / size) * step[start:stop]
+        if (z - new) @ (new - b) > 0:
+            t = 1.0
+        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        z = new + (t - 1) / t_new * (new - b)
+        b, t = new, t_new
+    return b

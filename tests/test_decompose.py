@@ -1,0 +1,250 @@
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import decompose_by_definition
+from scipy.linalg import subspace_angles
+from scipy.sparse import csc_array, csr_array, csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+from sdgs import decompose
+from sdgs.datasets import make_label_subspaces
+from sdgs.decomposition._alternation import Alternation
+from sdgs.decomposition._steps import largest_entries
+
+
+def relative_error(result, X):
+    return result.objective[-1] / np.sum(X**2)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_label_subspaces(
+        1500, 200, 20, n_components=3, labels_per_sample=2, spikes=0.002, noise=0.0, random_state=0
+    )
+
+
+@pytest.mark.parametrize("solver", ["svd", "brp"])
+def test_planted_subspaces_and_spikes_are_found(planted, solver):
+    result = decompose(
+        planted.X, planted.Y, n_components=3, residual_size=planted.residual.nnz, solver=solver, tol=1e-6, random_state=0
+    )
+    assert relative_error(result, planted.X) < 1e-4
+    for found, true in zip(result.components, planted.components, strict=True):
+        assert subspace_angles(found.T, true.T).max() < 0.02
+    found = set(zip(*result.residual.nonzero(), strict=True))
+    true = set(zip(*planted.residual.nonzero(), strict=True))
+    assert len(found & true) >= 0.99 * len(true)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.5])
+def test_brp_ends_where_svd_ends_on_noisy_data(noise):
+    data = make_label_subspaces(600, 80, 10, n_components=3, spikes=0.002, noise=noise, random_state=1)
+    errors = {}
+    for solver in ("svd", "brp"):
+        result = decompose(data.X, data.Y, n_components=3, residual_size=0.002, solver=solver, random_state=0)
+        errors[solver] = result.objective[-1]
+    assert errors["brp"] == pytest.approx(errors["svd"], rel=0.01)
+
+
+def test_fresh_projections_stall_where_warm_ones_do_not():
+    data = make_label_subspaces(600, 80, 10, n_components=3, noise=0.1, random_state=1)
+    warm = decompose(data.X, data.Y, n_components=3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=30"):
+        fresh = decompose(data.X, data.Y, n_components=3, solver="brp-fresh", max_iter=30, random_state=0)
+    assert (np.diff(fresh.objective) > 0).any()
+    assert fresh.objective[-1] > 1.5 * warm.objective[-1]
+
+
+def test_svd_is_equation_5_to_the_letter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 12))
+    Y = rng.integers(0, 2, size=(30, 4))
+    Y[3] = 0
+    with pytest.warns(ConvergenceWarning):
+        result = decompose(X, Y, n_components=2, residual_size=9, solver="svd", max_iter=5, tol=0)
+    L, S, objective = decompose_by_definition(X, Y, 2, 9, 5)
+    np.testing.assert_allclose(result.objective, objective, rtol=1e-10)
+    np.testing.assert_allclose(result.residual.toarray(), S, atol=1e-10)
+    for i in range(4):
+        np.testing.assert_allclose(result.low_rank(i), L[i], atol=1e-10)
+
+
+@st.composite
+def problems(draw):
+    """Small problems with everything that real data has: empty labels, unlabelled, duplicate and zero rows, few rows."""
+    n, p, k = draw(st.integers(1, 14)), draw(st.integers(1, 9)), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.standard_normal((n, p))
+    if draw(st.booleans()):
+        X = np.where(rng.uniform(size=X.shape) < 0.6, 0, X)
+    Y = (rng.uniform(size=(n, k)) < draw(st.sampled_from([0.1, 0.4, 0.9]))).astype(int)
+    if draw(st.booleans()):
+        X[rng.integers(n)] = 0
+    if draw(st.booleans()):
+        X[rng.integers(n)] = X[rng.integers(n)]
+    if draw(st.booleans()):
+        Y[:, rng.integers(k)] = 0
+    if draw(st.booleans()):
+        Y[rng.integers(n)] = 0
+    if not Y.any():
+        Y[0, 0] = 1
+    ranks = draw(st.one_of(st.integers(1, 12), st.lists(st.integers(1, 12), min_size=k, max_size=k)))
+    return X * 10.0 ** draw(st.sampled_from([-150, -8, 0, 8, 150])), Y, ranks, draw(st.integers(0, n * p))
+
+
+@settings(deadline=None, max_examples=300)
+@given(problem=problems(), solver=st.sampled_from(["svd", "brp"]), dtype=st.sampled_from([np.float64, np.float32]))
+def test_no_step_raises_the_error(problem, solver, dtype):
+    X, Y, ranks, K = problem
+    if dtype == np.float32:
+        X = X / max(np.abs(X).max(), 1e-300)
+    rows = tuple(np.flatnonzero(column) for column in Y.T)
+    state = Alternation(X.astype(dtype), rows, np.broadcast_to(ranks, Y.shape[1]), K, solver, seed=0)
+    state.sweep()  # the start is not low-rank, so its error does not count
+    allowed = (1e-12 if dtype == np.float64 else 1e-5) * state.total
+    before = state.error()
+    for _ in range(4):
+        for step in [*(lambda i=i: state.label_step(i) for i in range(len(rows))), state.residual_step]:
+            step()
+            after = state.error()
+            assert after <= before + allowed
+            before = after
+        state.sweeps += 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@settings(deadline=None, max_examples=200)
+@given(problem=problems(), solver=st.sampled_from(["svd", "brp", "brp-fresh"]))
+def test_the_result_is_what_it_says(problem, solver):
+    X, Y, ranks, K = problem
+    result = decompose(X, Y, n_components=ranks, residual_size=K, solver=solver, max_iter=6, random_state=0)
+    scale = np.abs(X).max() or 1.0
+    assert result.shape == (*X.shape, Y.shape[1])
+    assert result.residual.nnz <= K
+    assert result.n_iter == len(result.objective)
+    for i, (C, U, rows) in enumerate(zip(result.components, result.coefficients, result.rows, strict=True)):
+        np.testing.assert_array_equal(rows, np.flatnonzero(Y[:, i]))
+        assert len(C) <= min(np.broadcast_to(ranks, Y.shape[1])[i], len(rows), X.shape[1])
+        assert U.shape == (len(rows), len(C))
+        np.testing.assert_allclose(C @ C.T, np.eye(len(C)), atol=1e-10)
+        assert not result.low_rank(i)[Y[:, i] == 0].any()
+    error = np.sum(((X - result.reconstruct()) / scale) ** 2)
+    assert error == pytest.approx(result.objective[-1] / scale**2, rel=1e-6, abs=1e-12)
+    for row in range(len(X)):
+        sample = result.sample(row)
+        np.testing.assert_array_equal(sample.labels, np.flatnonzero(Y[row]))
+        np.testing.assert_allclose(
+            (sample.parts.sum(axis=0) + sample.residual) / scale, result.reconstruct()[row] / scale, atol=1e-12
+        )
+
+
+def test_directions_that_rows_do_not_support_are_dropped():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 10))
+    X[1] = X[0]
+    X[5] = 0
+    Y = np.zeros((6, 4), dtype=int)
+    Y[[0, 1], 0] = 1  # two equal rows
+    Y[2, 1] = 1  # one row
+    Y[5, 2] = 1  # a zero row
+    result = decompose(X, Y, n_components=3, residual_size=0, random_state=0)
+    assert [len(C) for C in result.components] == [1, 1, 0, 0]
+    np.testing.assert_allclose(result.low_rank(0)[:2], X[:2], atol=1e-12)
+
+
+def test_a_direction_that_was_idle_can_wake_up():
+    # Rows 0 and 1 start equal for label 0 and come to differ only when label 1 has taken its share of row 1.
+    rng = np.random.default_rng(0)
+    X = np.zeros((12, 8))
+    X[:2, 4:] = rng.standard_normal(4)
+    X[2:, :4] = rng.standard_normal((10, 1)) * rng.standard_normal(4)
+    Y = np.zeros((12, 2), dtype=int)
+    Y[:2, 0] = 1
+    Y[1:, 1] = 1
+    X[1, :4] += X[2, :4]
+    svd = decompose(X, Y, n_components=[2, 1], residual_size=0, solver="svd", tol=1e-12, max_iter=500)
+    brp = decompose(X, Y, n_components=[2, 1], residual_size=0, tol=1e-12, max_iter=500, random_state=0)
+    assert svd.objective[-1] < 1e-10
+    assert brp.objective[-1] < 1e-10
+
+
+def test_only_the_residual_reaches_samples_without_a_label():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 5))
+    Y = np.ones((20, 1), dtype=int)
+    Y[7] = 0
+    X[7, 2] = 100.0
+    result = decompose(X, Y, n_components=5, residual_size=1, random_state=0)
+    assert result.residual[7, 2] == 100.0
+    assert result.sample(7).labels.size == 0
+    np.testing.assert_allclose(result.objective[-1], np.sum(X[7] ** 2) - 100.0**2)
+
+
+@pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_array, np.asfortranarray, lambda X: X.tolist()])
+def test_the_form_of_the_input_does_not_matter(convert):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 15)) * (rng.uniform(size=(40, 15)) < 0.3)
+    Y = rng.integers(0, 2, size=(40, 3))
+    expected = decompose(X, Y, n_components=2, random_state=0)
+    result = decompose(convert(X), convert(Y), n_components=2, random_state=0)
+    np.testing.assert_allclose(result.objective, expected.objective)
+    for C, C_expected in zip(result.components, expected.components, strict=True):
+        np.testing.assert_allclose(C, C_expected, atol=1e-10)
+
+
+def test_same_seed_same_result_and_nothing_given_is_changed():
+    data = make_label_subspaces(200, 30, 5, random_state=0)
+    X, Y = data.X.copy(), data.Y.copy()
+    first, second = (decompose(X, Y, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(X, data.X)
+    np.testing.assert_array_equal(Y, data.Y)
+    np.testing.assert_array_equal(first.objective, second.objective)
+    for a, b in zip(first.components, second.components, strict=True):
+        np.testing.assert_array_equal(a, b)
+    other = decompose(X, Y, random_state=4)
+    assert not np.array_equal(first.objective, other.objective)
+
+
+def test_float32_stays_float32():
+    data = make_label_subspaces(200, 30, 5, random_state=0)
+    result = decompose(data.X.astype(np.float32), data.Y, residual_size=10, random_state=0)
+    assert {C.dtype for C in result.components} == {np.dtype(np.float32)}
+    assert {U.dtype for U in result.coefficients} == {np.dtype(np.float32)}
+    assert result.residual.dtype == np.float32
+    expected = decompose(data.X, data.Y, residual_size=10, random_state=0)
+    assert result.objective[-1] == pytest.approx(expected.objective[-1], rel=0.05, abs=1e-5 * np.sum(data.X**2))
+
+
+def test_residual_size_is_a_count_or_a_share():
+    data = make_label_subspaces(100, 20, 4, n_components=2, noise=1.0, random_state=0)
+    sizes = {K: decompose(data.X, data.Y, residual_size=K, random_state=0).residual.nnz for K in (0, 7, 0.01, 1.0)}
+    assert sizes[0] == 0
+    assert sizes[7] == 7
+    assert sizes[0.01] == 20
+    assert sizes[1.0] > 1500  # all entries, but those that came out exactly zero
+
+
+def test_the_result_is_frozen():
+    data = make_label_subspaces(50, 20, 3, random_state=0)
+    result = decompose(data.X, data.Y, random_state=0)
+    with pytest.raises(AttributeError):
+        result.n_iter = 0
+    with pytest.raises(IndexError, match="50 samples"):
+        result.sample(50)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    size=st.integers(0, 3000), K=st.integers(0, 3000), seed=st.integers(0, 1000), distinct=st.sampled_from([2, 5, 10**6])
+)
+def test_largest_entries(size, K, seed, distinct):
+    rng = np.random.default_rng(seed)
+    E = rng.integers(-distinct, distinct + 1, size=size).astype(float)
+    with mock.patch("sdgs.decomposition._steps._BLOCK", 64):
+        places = largest_entries(E[None, :], K)
+    assert places.size == min(K, np.count_nonzero(E))
+    assert np.array_equal(places, np.unique(places))
+    np.testing.assert_array_equal(np.sort(np.abs(E[places])), np.sort(np.abs(E))[::-1][: places.size][::-1])

@@ -1,0 +1,66 @@
+"""Which part may import which, and what `import sdgs` may load."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sdgs
+
+SOURCE = Path(sdgs.__file__).parent
+
+# part: (parts of sdgs that it may import, heavy libraries that it may import)
+ALLOWED = {
+    "__init__": ({"_classifier", "coding", "datasets", "decomposition", "metrics"}, set()),
+    "_validation": (set(), set()),
+    "_rows": (set(), set()),
+    "decomposition": ({"_validation"}, set()),
+    "coding": ({"_validation", "_rows"}, {"numba"}),
+    "_classifier": ({"_validation", "_rows", "decomposition", "coding"}, set()),
+    "metrics": ({"_validation"}, set()),
+    "datasets": ({"_validation"}, set()),
+    "plotting": (set(), {"matplotlib"}),
+    "demo": ({"_classifier", "datasets", "metrics", "plotting"}, set()),
+    "cli": ({"", "demo"}, {"rich", "typer"}),
+}
+HEAVY = {"numba", "matplotlib", "rich", "typer", "pandas", "dask", "torch"}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module
+            if node.module == "sdgs":
+                yield from (f"sdgs.{alias.name}" for alias in node.names if alias.name in ALLOWED)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_dependencies_point_one_way(path):
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    assert part in ALLOWED, f"{part} is new: say here what it may import"
+    inner, heavy = ALLOWED[part]
+    for name in imports(path):
+        top, _, rest = name.partition(".")
+        if top == "sdgs":
+            assert rest.split(".")[0] in inner | {part}, f"{path.name} may not import {name}"
+        assert top not in HEAVY or top in heavy, f"{path.name} may not import {name}"
+
+
+def test_import_is_light():
+    code = "import sys, sdgs, sdgs.coding; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "sdgs" in loaded
+    assert not HEAVY & set(loaded)
+
+
+def test_every_public_name_is_there():
+    for name in sdgs.__all__:
+        assert getattr(sdgs, name) is not None
+        assert name in dir(sdgs)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sdgs.nothing
