@@ -40,29 +40,26 @@ def objective(x, components, b, alpha):
 
 
 def certificate(x, components, b, alpha):
-    """(relative duality gap, largest violation of the optimality conditions over alpha), from the error itself."""
+    """How far b is from optimal, from the error x - b C itself: (relative duality gap, excess, slack).
+
+    Optimal means ||q_g|| <= alpha for every group (excess 0) and alpha ||b_g|| = q_g . b_g (slack 0), with q_g = C_g error.
+    The slack is taken at the dual point, a multiple of the error that is feasible.
+    """
     error, start = np.array(x, dtype=float), 0
     parts = []
     for C in components:
         parts.append(b[start : start + len(C)])
         error = error - parts[-1] @ C
         start += len(C)
-    correlation = [C @ error for C in components]
-    worst = max([np.linalg.norm(q) for q in correlation if q.size], default=0.0)
+    correlations = [C @ error for C in components]
+    worst = max(np.linalg.norm(q) for q in correlations)
     # Any multiple of the error that keeps every correlation within alpha is feasible for the dual: take the best one.
     best = (x @ error) / (error @ error) if error.any() else 1.0
-    scale = min(best, alpha / worst) if worst > 0 else best
+    scale = np.clip(best, -alpha / worst, alpha / worst) if worst > 0 else best
     dual = scale * (x @ error) - 0.5 * scale**2 * (error @ error)
     gap = objective(x, components, b, alpha) - dual
-    violation = 0.0
-    for q, part in zip(correlation, parts, strict=True):
-        if not part.size:
-            continue
-        if part.any():
-            violation = max(violation, np.linalg.norm(q - alpha * part / np.linalg.norm(part)))
-        else:
-            violation = max(violation, np.linalg.norm(q) - alpha)
-    return gap / (0.5 * x @ x) if x.any() else 0.0, violation / alpha
+    slack = max(alpha * np.linalg.norm(part) - scale * q @ part for q, part in zip(correlations, parts, strict=True))
+    return gap / (0.5 * x @ x) if x.any() else 0.0, max(worst - alpha, 0.0), slack
 
 
 def group_lasso_by_proximal_gradient(x, components, alpha, iterations=20_000):

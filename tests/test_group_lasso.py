@@ -97,11 +97,12 @@ def test_every_row_is_certified(problem, share, exponent):
     codes = result.codes.toarray() / scale
     assert result.converged.all()
     for x, b, gap in zip(X, codes, result.gap, strict=True):
-        recomputed, violation = certificate(x, components, b, alpha)
-        assert recomputed <= 1e-6 + 1e-9
+        recomputed, excess, slack = certificate(x, components, b, alpha)
         assert gap <= 1e-6
-        # The objective is strongly convex in the error: a gap of 1e-6 bounds how far its correlations can be off.
-        assert violation * alpha <= 2e-3 * np.linalg.norm(x)
+        assert recomputed <= 1e-6 + 1e-9
+        # The objective is strongly convex in the error, so a gap g bounds how far off that can be: sqrt(g) ||x||.
+        assert excess <= 1.001e-3 * np.linalg.norm(x)
+        assert slack <= 1.001e-6 * (0.5 * x @ x) + 1e-12
 
 
 @pytest.mark.parametrize("excess", [1.0, 1.0 + 1e-12, 2.0, 1e300])

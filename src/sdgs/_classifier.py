@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from sdgs._rows import unit_rows
 from sdgs._validation import check_choice, check_labels, check_number
-from sdgs.coding import GroupCodes, group_lasso
+from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
 from sdgs.decomposition import decompose
 
 
@@ -126,7 +126,7 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_X(X, reset=True)
         labels = self._check_Y(X, Y)
         self.decomposition_ = decompose(
-            self._scaled(X)[0],
+            self._scaled(X),
             labels,
             n_components=self.n_components,
             residual_size=self.residual_size,
@@ -147,7 +147,7 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, k)
             For a 1-D target with two classes shape (n,): the evidence for the second less that for the first.
         """
-        scores = self._encode(X)[0].l1_norms()
+        scores = self._encode(X).l1_norms()
         if self._one_class_a_sample and scores.shape[1] == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
@@ -170,31 +170,49 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
             return self._label_frame(positive, columns=self.classes_, index=getattr(X, "index", None))
         return csr_array(positive) if self._sparse_labels else positive
 
-    def contributions(self, X: Any) -> NDArray[Any]:
+    def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
         """What each label contributes to each sample, in the units of ``X``.
 
-        ``X - contributions(X).sum(axis=1)`` is what no label explains. Meant for a look at some samples: the result is
-        dense.
+        The sample is taken apart over the subspaces of its labels alone, by least squares: the code that the labels are
+        read from is shrunk towards zero by ``alpha``, these parts are not. ``X - contributions(X).sum(axis=1)`` is the
+        residual, what those labels do not explain. Meant for a look at some samples: the result is dense.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        labels : array-like or sparse of shape (n, k) with 0 and 1, optional
+            The labels to take each sample apart into. Default: the predicted ones, and for a 1-D target every class with
+            any evidence.
 
         Returns
         -------
         ndarray of shape (n, k, p)
         """
-        result, norms = self._encode(X)
-        codes = result.codes.toarray() * norms[:, None]
-        bounds = zip(result.groups[:-1], result.groups[1:], self.components_, strict=True)
-        return np.stack([codes[:, start:stop] @ C for start, stop, C in bounds], axis=1)
-
-    def _encode(self, X: Any) -> tuple[GroupCodes, NDArray[Any]]:
         check_is_fitted(self)
-        X, norms = self._scaled(self._check_X(X, reset=False))
-        tol = 1e-6 if X.dtype == np.float64 else 1e-5
-        return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs), norms
+        features = self._check_X(X, reset=False)
+        n, k = features.shape[0], len(self.components_)
+        if labels is None:
+            least = np.finfo(np.float32).tiny if self._one_class_a_sample else self.threshold
+            chosen = self._encode(X).l1_norms() >= least
+        else:
+            chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
+            if chosen.shape[1] != k:
+                raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
+        parts = np.zeros((n, k, features.shape[1]), dtype=features.dtype)
+        for row in range(n):
+            mine = np.flatnonzero(chosen[row])
+            sample = features[[row]].toarray()[0] if issparse(features) else features[row]
+            parts[row, mine] = least_squares_parts(sample, [self.components_[i] for i in mine])
+        return parts
 
-    def _scaled(self, X: Any) -> tuple[Any, NDArray[Any]]:
-        if self.scaling is None:
-            return X, np.ones(X.shape[0], dtype=X.dtype)
-        return unit_rows(X)
+    def _encode(self, X: Any) -> GroupCodes:
+        check_is_fitted(self)
+        X = self._scaled(self._check_X(X, reset=False))
+        tol = 1e-6 if X.dtype == np.float64 else 1e-5
+        return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs)
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaling is None else unit_rows(X)[0]
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 from sklearn.metrics import f1_score, jaccard_score
-from sklearn.metrics import hamming_loss as _hamming_loss
 
 from sdgs._validation import check_labels
 
@@ -27,7 +27,8 @@ __all__ = ["accuracy", "evaluate", "f1", "hamming_loss", "precision", "recall"]
 
 def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
     """Share of label assignments that are wrong; the smaller the better."""
-    return float(_hamming_loss(*_pair(Y_true, Y_pred)))
+    true, pred = _pair(Y_true, Y_pred)
+    return float((true != pred).nnz / (true.shape[0] * true.shape[1]))
 
 
 def precision(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: float = 0.0) -> float:
@@ -45,7 +46,8 @@ def recall(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: 
 def f1(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
     """Mean harmonic mean of a sample's precision and recall."""
     # Its denominator is zero only where both sets are empty, so scikit-learn's zero_division is our both_empty.
-    return float(f1_score(*_pair(Y_true, Y_pred), average="samples", zero_division=_allowed(both_empty, "both_empty")))
+    pair, value = _two_columns(*_pair(Y_true, Y_pred)), _allowed(both_empty, "both_empty")
+    return float(f1_score(*pair, average="samples", zero_division=value))
 
 
 def accuracy(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
@@ -55,7 +57,7 @@ def accuracy(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
         true, pred = pair
         both = true.multiply(pred).sum(axis=1)
         return _mean_share(both, true.sum(axis=1) + pred.sum(axis=1) - both, 0 * both, value, 0.0)
-    return float(jaccard_score(*pair, average="samples", zero_division=value))
+    return float(jaccard_score(*_two_columns(*pair), average="samples", zero_division=value))
 
 
 def evaluate(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: float = 0.0) -> dict[str, float]:
@@ -85,6 +87,14 @@ def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
     if true.shape[0] == 0:
         raise ValueError("Y_true and Y_pred have no samples: there is nothing to average over.")
     return true.tocsr().astype(np.int64), pred.tocsr().astype(np.int64)
+
+
+def _two_columns(true: Any, pred: Any) -> tuple[Any, Any]:
+    """Both with a label that nobody has added if there is only one: scikit-learn would not take it for multi-label."""
+    if true.shape[1] > 1:
+        return true, pred
+    nobody = csr_array(true.shape, dtype=true.dtype)
+    return hstack([true, nobody], format="csr"), hstack([pred, nobody], format="csr")
 
 
 def _mean_share(

@@ -1,5 +1,5 @@
 """Prediction: the group-sparse code of new samples in the label subspaces that training found."""
 
-from sdgs.coding._group_lasso import GroupCodes, group_lasso
+from sdgs.coding._group_lasso import GroupCodes, group_lasso, least_squares_parts
 
-__all__ = ["GroupCodes", "group_lasso"]
+__all__ = ["GroupCodes", "group_lasso", "least_squares_parts"]

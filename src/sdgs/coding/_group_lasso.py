@@ -156,6 +156,23 @@ def group_lasso(
     )
 
 
+def least_squares_parts(x: Array, components: Sequence[Array]) -> Array:
+    """What each subspace contributes to the sample ``x`` when together they come as near to it as they can.
+
+    Returns (len(components), p); where subspaces overlap, the parts of smallest coefficients.
+    """
+    parts = np.zeros((len(components), x.size), dtype=x.dtype)
+    if not any(len(C) for C in components) or not x.any():
+        return parts
+    scale = np.abs(x).max()
+    code = np.linalg.lstsq(np.vstack(components).T, x / scale, rcond=None)[0] * scale
+    start = 0
+    for part, C in zip(parts, components, strict=True):
+        part += code[start : start + len(C)] @ C
+        start += len(C)
+    return parts
+
+
 def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArray[np.int64]]:
     """The dictionary C (R, p), stacked, and the bounds (k + 1,) of its groups."""
     checked = []

@@ -3,7 +3,7 @@
 The problem, for a row x of unit norm and the dictionary C of orthonormal groups, with G = C C^T and c = C x::
 
     P(b) = 1/2 ||x - b C||^2 + alpha sum_g ||b_g||        q = c - G b  (the correlations of the error rho)
-    D(t) = t x.rho - t^2/2 ||rho||^2                      t <= alpha / max_g ||q_g||
+    D(t) = t x.rho - t^2/2 ||rho||^2                      |t| <= alpha / max_g ||q_g||
     ||rho||^2 = 1 - b.c - b.q,   x.rho = 1 - b.c          gap = (P - D) / P(0),   P(0) = 1/2
 
 Everything is in Gram form, so a row costs nothing that grows with p. Three ideas, from the outside in:
@@ -114,8 +114,9 @@ def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
     rho2 = max(1.0 - bc - bq, 0.0)
     x_rho = 1.0 - bc
     t = alpha / worst
-    if t * rho2 > x_rho:
-        t = x_rho / rho2
+    if t * rho2 > abs(x_rho):
+        t = abs(x_rho) / rho2
+    t = math.copysign(t, x_rho)
     return max(rho2 + 2.0 * alpha * penalty - t * (2.0 * x_rho - t * rho2), 0.0)
 
 
@@ -170,7 +171,7 @@ def _ridge(H, c, starts, k, alpha, eta, K, d, live, y, b, q):
 
 
 @_jit_inlined
-def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step):
+def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful):
     """The Newton step over the groups that may move, bounded so that eta stays >= 0. False if singular."""
     f = _ZERO
     for g in range(k):
@@ -207,15 +208,23 @@ def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, r
             return False
         _forward(Z, moving, y)
         _backward(Z, moving, y)
+        # Groups that would go below zero are clamped there and leave the system. Where two groups nearly coincide the
+        # step is huge and says little about the others; with care, only those that get to zero soonest are clamped.
+        reach = 1.0
+        if careful:
+            for s in range(moving):
+                g = free[keep[s]]
+                if eta[g] + 0.25 * reach * y[s] < 0.0:
+                    reach = -4.0 * eta[g] / y[s]
         left = _ZERO
         for s in range(moving):
             u = keep[s]
             g = free[u]
-            if eta[g] + y[s] > 0.0:
+            if y[s] > 0.0 or eta[g] + reach * y[s] > 0.0:
                 step[g] = y[s]
                 keep[left] = u
                 left += 1
-            else:  # would go below zero: clamped there, it leaves the system
+            else:
                 step[g] = -eta[g]
                 for t in range(f):
                     rhs[t] += N[t, u] * eta[g]
@@ -234,6 +243,7 @@ def _newton(H, c, starts, k, alpha, target, max_steps, b, q, square, floats, int
     for g in range(k):
         step[g] = 0.0
     F = math.inf
+    careful = False
     for done in range(max_steps):
         length = 1.0
         while True:
@@ -244,11 +254,14 @@ def _newton(H, c, starts, k, alpha, target, max_steps, b, q, square, floats, int
                 break
             length = 0.4 * length if length > 1e-3 else 0.0
         F = F_new
-        if length == 0.0 or _gap(c, starts, k, alpha, b, q, rhs, norms) <= target:
+        if _gap(c, starts, k, alpha, b, q, rhs, norms) <= target or (careful and length == 0.0):
             return done
+        careful = length == 0.0
         for g in range(k):
             last[g] = eta[g]
-        if not _newton_step(H, starts, k, alpha, q, norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step):
+        if not _newton_step(
+            H, starts, k, alpha, q, norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful
+        ):
             return done
     return max_steps
 

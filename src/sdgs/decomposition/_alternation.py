@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from sdgs.decomposition._steps import (
     Array,
     Indices,
-    brp_subspace,
     exact_subspace,
+    orthonormal_basis,
     supported_rank,
     update_residual,
 )
@@ -18,35 +18,39 @@ from sdgs.decomposition._steps import (
 Solver = Literal["brp", "svd", "brp-fresh"]
 
 
+# Bytes of a block of rows: small enough that all products with a block find it in cache. Reading R twice from memory
+# and writing it once is then all that a label step costs beyond the arithmetic.
+_BLOCK_BYTES = 1 << 20
+
+
 class Alternation:
-    """X = sum_i U_i C^i + S + R, improved in place one block at a time.
+    """X = sum_i U_i C^i + S + R, improved in place one block of variables at a time.
 
     Trusts its arguments: X is finite, ``rows`` holds the ascending rows of each label, ``ranks`` is positive.
+    Everything but X is kept in a unit scale, X / ``scale``, in which squares neither overflow nor vanish.
     """
 
     def __init__(
         self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
     ) -> None:
-        self.rows, self.K, self.solver, self.seed = rows, K, solver, seed
-        self.R, self.scale = _dense_copy_of_unit_scale(X)
-        self.total = sum_of_squares(self.R)
-        n, p = self.R.shape
-        dtype = self.R.dtype
+        self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
+        self.scale = _power_of_two_above(X)
+        n, p = X.shape
+        dtype = X.dtype
+        energy = _row_energy(X, self.scale)
+        self.total = float(energy.sum())
 
         # The paper's start shares each sample out equally: L^i = X / (labels of the row). It is not low-rank, so it is
-        # kept in this form, until the first sweep replaces it, and the error of every labelled row starts at zero.
-        self.card = np.zeros(n, dtype=dtype)
-        for omega in rows:
-            self.card[omega] += 1
-        self.shared = self.R / np.maximum(self.card, 1)[:, None]
-        self.R[self.card > 0] = 0
+        # not stored: the first sweep takes it from X, and the error of every labelled row starts at zero.
+        card = np.bincount(np.concatenate(rows), minlength=n)
+        self.share = (1 / (np.maximum(card, 1) * float(self.scale))).astype(dtype)
+        self.R = np.zeros((n, p), dtype=dtype)
+        unlabelled = np.flatnonzero(card == 0)
+        self.R[unlabelled] = self._shared(unlabelled)
 
         # Below this a singular value of a label's rows is rounding.
         eps = float(np.finfo(dtype).eps)
-        self.floors = [
-            max(omega.size, p) * eps * np.sqrt(sum_of_squares(self.shared[omega] * self.card[omega, None]))
-            for omega in rows
-        ]
+        self.floors = [max(omega.size, p) * eps * float(np.sqrt(energy[omega].sum())) for omega in rows]
         width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
         self.C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in width]
         self.U: list[Array] = [np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, width, strict=True)]
@@ -65,17 +69,51 @@ class Alternation:
         self.sweeps += 1
 
     def label_step(self, i: int) -> None:
-        """Update L^i with all else fixed."""
-        omega = self.rows[i]
+        """Update L^i with all else fixed.
+
+        The products with N = R + L^i are products with R, by blocks of rows that stay in cache, and small corrections.
+        """
+        omega, U, C = self.rows[i], self.U[i], self.C[i]
         if omega.size == 0:
             return
-        N = self.R[omega]
-        N += self.shared[omega] if self.sweeps == 0 else self.U[i] @ self.C[i]
-        Q = exact_subspace(N, len(self.C[i])) if self.solver == "svd" else brp_subspace(N, self._start(i))
-        self.C[i] = np.ascontiguousarray(Q.T)
-        self.U[i] = N @ Q
-        N -= self.U[i] @ self.C[i]
-        self.R[omega] = N
+        step = omega.size if self.solver == "svd" else max(1, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
+        blocks = [slice(start, start + step) for start in range(0, omega.size, step)]
+        R = self._rows_of_R(omega[blocks[0]])
+        if self.solver == "svd":
+            Q = exact_subspace(R + U @ C, len(C))
+        else:
+            A = self._start(i)
+            Y1 = U @ (C @ A)
+            Y2 = np.zeros_like(A)
+            for block in blocks:
+                if block.start > 0:
+                    R = self._rows_of_R(omega[block])
+                Y1[block] += R @ A
+                Y2 += R.T @ Y1[block]
+            Q = orthonormal_basis(Y2 + C.T @ (U.T @ Y1))
+
+        U_new = U @ (C @ Q)
+        change = np.vstack([C, Q.T])
+        for block in blocks:
+            if len(blocks) > 1:
+                R = self._rows_of_R(omega[block])
+            U_new[block] += R @ Q
+            R += np.hstack([U[block], -U_new[block]]) @ change
+            self.R[omega[block]] = R
+        self.U[i], self.C[i] = U_new, change[len(C) :]
+
+    def _rows_of_R(self, rows: Indices) -> Array:
+        """A copy of these rows of R; in the first sweep with the paper's start, which C and U do not hold, added."""
+        R: Array = np.take(self.R, rows, axis=0)
+        if self.sweeps == 0:
+            R += self._shared(rows)
+        return R
+
+    def _shared(self, rows: Indices) -> Array:
+        """Rows of the paper's start."""
+        X: Array = self.X[rows].toarray() if issparse(self.X) else np.take(self.X, rows, axis=0)
+        X *= self.share[rows, None]
+        return X
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
@@ -109,10 +147,21 @@ def sum_of_squares(A: Array) -> float:
     return float(np.vdot(A, A)) if A.dtype == np.float64 else float(np.einsum("ij,ij->", A, A, dtype=np.float64))
 
 
-def _dense_copy_of_unit_scale(X: Any) -> tuple[Array, Any]:
-    """A dense copy of X with its largest magnitude in [0.5, 1), and the power of two taken out: squares are safe."""
+def _power_of_two_above(X: Any) -> Any:
+    """The power of two that brings the largest magnitude of X into [0.5, 1)."""
     values = X.data if issparse(X) else X
-    _, exponent = np.frexp(np.abs(values).max(initial=0))
+    largest = max(abs(values.max(initial=0)), abs(values.min(initial=0)))
+    _, exponent = np.frexp(largest)
     # 2**1024 is not a float64: the very largest numbers are only brought below 2.
-    scale = X.dtype.type(2.0 ** min(int(exponent), np.finfo(X.dtype).maxexp - 1))
-    return (X.toarray() if issparse(X) else X) / scale, scale
+    return X.dtype.type(2.0 ** min(int(exponent), np.finfo(X.dtype).maxexp - 1))
+
+
+def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
+    """Sum of the squares of each row of X / scale, in float64."""
+    energy = np.empty(X.shape[0])
+    step = max(1, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
+    for start in range(0, len(energy), step):
+        block = X[start : start + step] / scale
+        squares = block.multiply(block) if issparse(X) else block**2
+        energy[start : start + step] = np.asarray(squares.sum(axis=1, dtype=np.float64)).reshape(-1)
+    return energy

@@ -40,9 +40,9 @@ def exact_subspace(N: Array, r: int) -> Array:
     return Vt[:r].T
 
 
-def brp_subspace(N: Array, A: Array) -> Array:
-    """Basis (p, r) of the row space that bilateral random projections give ``N`` from the start ``A`` (p, r)."""
-    Q, _ = qr(N.T @ (N @ A), mode="economic", check_finite=False)
+def orthonormal_basis(Y2: Array) -> Array:
+    """Thin QR: the basis (p, r) of bilateral random projections, from Y2 = N^T (N A)."""
+    Q, _ = qr(Y2, mode="economic", check_finite=False)
     return Q
 
 
@@ -57,8 +57,10 @@ def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
         return np.empty(0, dtype=np.intp)
     places = np.empty(0, dtype=np.intp)
     sizes = np.empty(0, dtype=E.dtype)
+    room = np.empty(min(_BLOCK, flat.size), dtype=E.dtype)
     for start in range(0, flat.size, _BLOCK):
-        magnitude = np.abs(flat[start : start + _BLOCK])
+        block = flat[start : start + _BLOCK]
+        magnitude = np.abs(block, out=room[: block.size])
         found = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
         places = np.concatenate([places, found + start])
         sizes = np.concatenate([sizes, magnitude[found]])

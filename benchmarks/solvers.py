@@ -1,0 +1,190 @@
+"""How fast the two solvers are, as ratios measured in one run. Run with `make bench`.
+
+Training: bilateral random projections against exact SVDs, one BLAS thread. Coding: this library's solver against block
+descent alone, one thread, on subspaces that overlap: those that training finds in Mediamill where SDGS_DATA points to the
+paper's data, and made ones everywhere.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from numba import njit
+from rich.console import Console
+from rich.table import Table
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from sdgs import decompose, group_lasso
+from sdgs.coding._kernel import _gap, _sweep
+from sdgs.datasets import make_label_subspaces
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+console = Console()
+
+
+def seconds(run, repeat=3):
+    """Median wall time, and the last result."""
+    times = []
+    for _ in range(repeat):
+        start = perf_counter()
+        result = run()
+        times.append(perf_counter() - start)
+    return median(times), result
+
+
+def training():
+    table = Table(title="Training: brp against svd, one BLAS thread", title_justify="left")
+    for name in ("problem", "svd s", "brp s", "svd / brp", "error svd", "error brp"):
+        table.add_column(name, justify="left" if name == "problem" else "right")
+    planted = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, random_state=0)
+    noisy = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, noise=0.3, random_state=0)
+    tall = make_label_subspaces(10_000, 1000, 4, n_components=3, spikes=0.002, noise=0.3, random_state=0)
+    problems = [
+        ("n=1500 p=200 k=20, to convergence", planted, {}, 5),
+        ("the same with noise", noisy, {}, 5),
+        ("5,000 rows a label, p=1000, 2 sweeps", tall, {"max_iter": 2}, 1),
+    ]
+    for name, data, options, repeat in problems:
+        times, errors = {}, {}
+        for solver in ("svd", "brp"):
+            times[solver], result = seconds(
+                lambda data=data, solver=solver, options=options: decompose(
+                    data.X, data.Y, n_components=3, residual_size=0.002, solver=solver, random_state=0, **options
+                ),
+                repeat,
+            )
+            errors[solver] = result.objective[-1] / np.sum(data.X**2)
+        table.add_row(
+            name,
+            f"{times['svd']:.3f}",
+            f"{times['brp']:.3f}",
+            f"{times['svd'] / times['brp']:.0f}x",
+            f"{errors['svd']:.2e}",
+            f"{errors['brp']:.2e}",
+        )
+    console.print(table)
+
+
+@njit
+def block_descent(c, G, starts, alpha, tol, max_sweeps, sweeps):
+    """Working-set block coordinate descent in Gram form, and nothing else. Returns the codes."""
+    n, R = c.shape
+    k = starts.size - 1
+    codes = np.zeros((n, R))
+    norms, scratch = np.empty(R), np.empty(R)
+    for row in range(n):
+        b, q = codes[row], c[row].copy()
+        while sweeps[row] < max_sweeps and _gap(c[row], starts, k, alpha, b, q, scratch, norms) > tol:
+            inside = [g for g in range(k) if scratch[g] > 0 or norms[g] > alpha]
+            index = np.array([i for g in inside for i in range(starts[g], starts[g + 1])])
+            bounds = np.zeros(len(inside) + 1, dtype=np.int64)
+            for u in range(len(inside)):
+                bounds[u + 1] = bounds[u] + starts[inside[u] + 1] - starts[inside[u]]
+            H = G[index][:, index].copy()
+            b_set, q_set, c_set = b[index], q[index], c[row][index]
+            while sweeps[row] < max_sweeps:
+                _sweep(H, bounds, len(inside), alpha, b_set, q_set)
+                sweeps[row] += 1
+                if _gap(c_set, bounds, len(inside), alpha, b_set, q_set, scratch, norms) <= 0.3 * tol:
+                    break
+            b[index] = b_set
+            q[:] = c[row] - G @ b
+    return codes
+
+
+def dictionaries():
+    """(name, components, rows to code) of subspaces that overlap."""
+    rng = np.random.default_rng(0)
+    shared = np.linalg.qr(rng.standard_normal((120, 6)))[0].T
+    components = []
+    for _ in range(100):
+        own = 0.5 * rng.standard_normal((3, 120)) / np.sqrt(120)
+        components.append(np.linalg.qr((rng.standard_normal((3, 6)) @ shared / np.sqrt(6) + own).T)[0].T)
+    X = rng.standard_normal((400, 6)) @ shared + 0.3 * rng.standard_normal((400, 120))
+    yield "made: 100 subspaces of 3 in 120 dimensions, sharing 6", components, unit(X)
+    home = os.environ.get("SDGS_DATA")
+    if not home:
+        console.print("[dim]SDGS_DATA is not set: Mediamill is left out.[/]")
+        return
+    from test_real_data import read
+
+    X, Y = read(Path(home), "mediamill", "train")
+    X_test = read(Path(home), "mediamill", "test")[0]
+    yield "Mediamill, raw", decompose(unit(X), Y, n_components=3, random_state=0).components, unit(X_test)
+    mean, std = X.mean(axis=0), X.std(axis=0)
+    components = decompose(unit((X - mean) / std), Y, n_components=3, tol=1e-3, random_state=0).components
+    yield "Mediamill, standardised", components, unit((X_test - mean) / std)
+
+
+def unit(X):
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+
+
+def coding():
+    alpha, tol, few = 0.2, 1e-6, 40
+    table = Table(
+        title=f"Coding: alpha = {alpha}, relative gap {tol:g}, one thread, milliseconds a row", title_justify="left"
+    )
+    for name in ("dictionary (r = 3)", "sdgs", "converged", "block descent", "converged", "ratio"):
+        table.add_column(name, justify="left" if name.startswith("dict") else "right")
+    for name, components, X in dictionaries():
+        group_lasso(X[:2], components, alpha)  # compile
+        ours, result = seconds(lambda X=X, components=components: group_lasso(X, components, alpha, tol=tol))
+        C = np.vstack([C for C in components if len(C)])
+        starts = np.concatenate([[0], np.cumsum([len(C) for C in components if len(C)])])
+        c, G, sweeps = X[:few] @ C.T, C @ C.T, np.zeros(few, dtype=np.int64)
+        block_descent(c[:1], G, starts, alpha, 0.1, 5, np.zeros(1, dtype=np.int64))  # compile
+        theirs, _ = seconds(lambda c=c, G=G, s=starts, w=sweeps: block_descent(c, G, s, alpha, tol, 100_000, w), 1)
+        table.add_row(
+            name,
+            f"{1e3 * ours / len(X):.3f}",
+            f"{result.converged.mean():.1%}",
+            f"{1e3 * theirs / few:.2f}",
+            f"{np.mean(sweeps < 100_000):.1%}",
+            f"{theirs / few / (ours / len(X)):.0f}x",
+        )
+    console.print(table)
+
+
+def start_up():
+    """What a new user waits for, in fresh processes: the import, and the first code without a compiler's cache."""
+    table = Table(title="Start-up, seconds in a fresh process", title_justify="left")
+    for name in ("step", "seconds"):
+        table.add_column(name, justify="right" if name == "seconds" else "left")
+    setup = "import time, numpy as np; t = time.perf_counter(); "
+    first = "g([[1.0, 0.2]], [np.eye(2)[:1], np.eye(2)[1:]], 0.1); print(time.perf_counter() - t)"
+    steps = [
+        ("import sdgs", setup + "import sdgs; print(time.perf_counter() - t)", {}),
+        ("from sdgs import SDGSClassifier", setup + "from sdgs import SDGSClassifier; print(time.perf_counter() - t)", {}),
+        ("first group_lasso, Numba imported and compiled", f"from sdgs import group_lasso as g; {setup}{first}", {}),
+        ("first group_lasso, Numba imported, compiled code cached", f"from sdgs import group_lasso as g; {setup}{first}", {}),
+    ]
+    with tempfile.TemporaryDirectory() as cache:
+        for name, code, _ in steps:
+            out = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            table.add_row(name, f"{float(out.stdout):.2f}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    console.print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {os.cpu_count()} CPUs")
+    with threadpool_limits(1):
+        start_up()
+        training()
+        coding()
