@@ -1,8 +1,8 @@
 """How fast the two solvers are, as ratios measured in one run. Run with `make bench`.
 
 Training: bilateral random projections against exact SVDs, one BLAS thread. Coding: this library's solver against block
-descent alone, one thread, on subspaces that overlap: those that training finds in Mediamill where SDGS_DATA points to the
-paper's data, and made ones everywhere.
+descent alone, one thread, on subspaces that overlap: those that training finds in Mediamill where SDGS_DATA points to
+the paper's data, and made ones everywhere.
 """
 
 import os
@@ -42,6 +42,7 @@ def seconds(run, repeat=3):
 
 
 def training():
+    """Time and error of both solvers of the decomposition."""
     table = Table(title="Training: brp against svd, one BLAS thread", title_justify="left")
     for name in ("problem", "svd s", "brp s", "svd / brp", "error svd", "error brp"):
         table.add_column(name, justify="left" if name == "problem" else "right")
@@ -126,10 +127,12 @@ def dictionaries():
 
 
 def unit(X):
+    """Rows of unit norm."""
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
 
 
 def coding():
+    """Time a row of both ways to code."""
     alpha, tol, few = 0.2, 1e-6, 40
     table = Table(
         title=f"Coding: alpha = {alpha}, relative gap {tol:g}, one thread, milliseconds a row", title_justify="left"
@@ -164,9 +167,17 @@ def start_up():
     first = "g([[1.0, 0.2]], [np.eye(2)[:1], np.eye(2)[1:]], 0.1); print(time.perf_counter() - t)"
     steps = [
         ("import sdgs", setup + "import sdgs; print(time.perf_counter() - t)", {}),
-        ("from sdgs import SDGSClassifier", setup + "from sdgs import SDGSClassifier; print(time.perf_counter() - t)", {}),
+        (
+            "from sdgs import SDGSClassifier",
+            setup + "from sdgs import SDGSClassifier; print(time.perf_counter() - t)",
+            {},
+        ),
         ("first group_lasso, Numba imported and compiled", f"from sdgs import group_lasso as g; {setup}{first}", {}),
-        ("first group_lasso, Numba imported, compiled code cached", f"from sdgs import group_lasso as g; {setup}{first}", {}),
+        (
+            "first group_lasso, Numba imported, compiled code cached",
+            f"from sdgs import group_lasso as g; {setup}{first}",
+            {},
+        ),
     ]
     with tempfile.TemporaryDirectory() as cache:
         for name, code, _ in steps:
@@ -183,7 +194,9 @@ def start_up():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
-    console.print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {os.cpu_count()} CPUs")
+    console.print(
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {os.cpu_count()} CPUs"
+    )
     with threadpool_limits(1):
         start_up()
         training()

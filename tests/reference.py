@@ -5,7 +5,7 @@ import numpy as np
 
 def decompose_by_definition(X, Y, r, K, sweeps):
     """Equation 5 with every L^i as a full matrix. Returns the list of L^i, S and the objective after each sweep."""
-    n, k = Y.shape
+    k = Y.shape[1]
     card = np.maximum(Y.sum(axis=1, keepdims=True), 1)
     L = [np.where(Y[:, [i]] > 0, X / card, 0.0) for i in range(k)]
     S = np.zeros_like(X)
@@ -42,8 +42,8 @@ def objective(x, components, b, alpha):
 def certificate(x, components, b, alpha):
     """How far b is from optimal, from the error x - b C itself: (relative duality gap, excess, slack).
 
-    Optimal means ||q_g|| <= alpha for every group (excess 0) and alpha ||b_g|| = q_g . b_g (slack 0), with q_g = C_g error.
-    The slack is taken at the dual point, a multiple of the error that is feasible.
+    Optimal means ||q_g|| <= alpha for every group (excess 0) and alpha ||b_g|| = q_g . b_g (slack 0), with
+    q_g = C_g error. The slack is taken at the dual point, a multiple of the error that is feasible.
     """
     error, start = np.array(x, dtype=float), 0
     parts = []

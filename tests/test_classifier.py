@@ -120,7 +120,7 @@ def test_a_frame_of_labels_comes_back_with_its_names(digits, model):
     predicted = named.predict(X)
     assert list(predicted.columns) == names
     assert list(predicted.index) == list(X.index)
-    assert (predicted.dtypes == bool).all()
+    assert all(dtype == np.dtype(bool) for dtype in predicted.dtypes)
     np.testing.assert_array_equal(predicted.to_numpy(), model.predict(test.X))
     assert list(named.classes_) == names
     assert list(named.feature_names_in_) == features

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner
@@ -55,9 +56,7 @@ def test_demo_without_matplotlib_says_what_to_install(run, monkeypatch):
 
 
 def test_a_picture_that_fails_leaves_nothing_behind(run, monkeypatch, tmp_path):
-    def fail(*args, **options):
-        raise OSError("no space left")
-
+    fail = mock.Mock(side_effect=OSError("no space left"))
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
     assert isinstance(run("demo").exception, OSError)
     assert not list(tmp_path.iterdir())

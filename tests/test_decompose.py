@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import decompose_by_definition
 from scipy.linalg import subspace_angles
 from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
+from reference import decompose_by_definition
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
 from sdgs.decomposition._alternation import Alternation
@@ -29,7 +29,13 @@ def planted():
 @pytest.mark.parametrize("solver", ["svd", "brp"])
 def test_planted_subspaces_and_spikes_are_found(planted, solver):
     result = decompose(
-        planted.X, planted.Y, n_components=3, residual_size=planted.residual.nnz, solver=solver, tol=1e-6, random_state=0
+        planted.X,
+        planted.Y,
+        n_components=3,
+        residual_size=planted.residual.nnz,
+        solver=solver,
+        tol=1e-6,
+        random_state=0,
     )
     assert relative_error(result, planted.X) < 1e-4
     for found, true in zip(result.components, planted.components, strict=True):
@@ -74,7 +80,7 @@ def test_svd_is_equation_5_to_the_letter():
 
 @st.composite
 def problems(draw):
-    """Small problems with everything that real data has: empty labels, unlabelled, duplicate and zero rows, few rows."""
+    """Small problems with all that real data has: empty labels, unlabelled, duplicate and zero rows, few rows."""
     n, p, k = draw(st.integers(1, 14)), draw(st.integers(1, 9)), draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.standard_normal((n, p))
@@ -238,7 +244,10 @@ def test_the_result_is_frozen():
 
 @settings(deadline=None, max_examples=200)
 @given(
-    size=st.integers(0, 3000), K=st.integers(0, 3000), seed=st.integers(0, 1000), distinct=st.sampled_from([2, 5, 10**6])
+    size=st.integers(0, 3000),
+    K=st.integers(0, 3000),
+    seed=st.integers(0, 1000),
+    distinct=st.sampled_from([2, 5, 10**6]),
 )
 def test_largest_entries(size, K, seed, distinct):
     rng = np.random.default_rng(seed)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import certificate, group_lasso_by_proximal_gradient, objective
 from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
+from reference import certificate, group_lasso_by_proximal_gradient, objective
 from sdgs import group_lasso
 
 

@@ -15,22 +15,23 @@ from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 def read(home, name, split):
     """A small reader of Mulan's files, good for these data: X and Y, dense."""
     path = home / name / f"{name}-{split}.arff"
-    opened = open(path) if path.exists() else gzip.open(f"{path}.gz", "rt")
+    text = (
+        path.read_text() if path.exists() else gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()).decode()
+    )
     labels = [node.get("name") for node in ElementTree.parse(home / name / f"{name}.xml").iter() if node.get("name")]
     names, rows = [], []
-    with opened as lines:
-        for line in map(str.strip, lines):
-            attribute = re.match(r"@attribute\s+(?:'((?:[^'\\]|\\.)*)'|\"([^\"]*)\"|(\S+))", line, re.IGNORECASE)
-            if attribute:
-                names.append(re.sub(r"\\(.)", r"\1", next(filter(None, attribute.groups()))))
-            elif line.startswith("{"):
-                row = np.zeros(len(names))
-                for pair in filter(None, line.strip("{}").split(",")):
-                    place, value = pair.split()
-                    row[int(place)] = float(value)
-                rows.append(row)
-            elif line and line[0] not in "@%":
-                rows.append([{"YES": 1.0, "NO": 0.0}.get(v) if v.isalpha() else _number(v) for v in line.split(",")])
+    for line in map(str.strip, text.splitlines()):
+        attribute = re.match(r"@attribute\s+(?:'((?:[^'\\]|\\.)*)'|\"([^\"]*)\"|(\S+))", line, re.IGNORECASE)
+        if attribute:
+            names.append(re.sub(r"\\(.)", r"\1", next(filter(None, attribute.groups()))))
+        elif line.startswith("{"):
+            row = np.zeros(len(names))
+            for pair in filter(None, line.strip("{}").split(",")):
+                place, value = pair.split()
+                row[int(place)] = float(value)
+            rows.append(row)
+        elif line and line[0] not in "@%":
+            rows.append([{"YES": 1.0, "NO": 0.0}.get(v) if v.isalpha() else _number(v) for v in line.split(",")])
     table = np.asarray(rows, dtype=float)
     if names[0] == "protein":  # an id
         names, table = names[1:], table[:, 1:]

@@ -20,10 +20,10 @@ from sdgs.decomposition import decompose
 class SDGSClassifier(ClassifierMixin, BaseEstimator):
     r"""Multi-label classification by structured decomposition and group sparsity (SDGS).
 
-    Training takes the data apart into one low-rank component a label and a sparse residual (:func:`sdgs.decompose`); the
-    row space of a component is the label's subspace. A new sample is coded over all subspaces with as few of them as
-    possible (:func:`sdgs.group_lasso`); the labels whose part of the code has an l1 norm of at least ``threshold`` are
-    predicted.
+    Training takes the data apart into one low-rank component a label and a sparse residual (:func:`sdgs.decompose`);
+    the row space of a component is the label's subspace. A new sample is coded over all subspaces with as few of them
+    as possible (:func:`sdgs.group_lasso`); the labels whose part of the code has an l1 norm of at least ``threshold``
+    are predicted.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
     max_iter : int, default=100
         Most training sweeps.
     tol : float, default=1e-2
-        Training stops when the error is at most this share of the data, or when a sweep lowers it by at most this share.
-        Early is better: subspaces that are fitted to the last digit predict worse.
+        Training stops when the error is at most this share of the data, or when a sweep lowers it by at most this
+        share. Early is better: subspaces that are fitted to the last digit predict worse.
     random_state : int, RandomState instance or None, default=None
         For the random projections.
     n_jobs : int or None, default=None
@@ -53,8 +53,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The defaults are a compromise, found by cross-validation on the training parts of the paper's eleven data sets and on
-    composite digits. ``alpha``, ``threshold`` and ``n_components`` are worth tuning.
+    The defaults are a compromise, found by cross-validation on the training parts of the paper's eleven data sets and
+    on composite digits. ``alpha``, ``threshold`` and ``n_components`` are worth tuning.
 
     Attributes
     ----------
@@ -113,8 +113,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
         Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
-            Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere in
-            scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
+            Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere
+            in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
 
         Returns
         -------
@@ -158,8 +158,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray, csr_array or DataFrame of shape (n, k), or ndarray of shape (n,)
-            0/1 with the dtype of ``Y``; CSR if ``Y`` was sparse; a DataFrame with the columns of ``Y`` (and the index of
-            ``X`` if it has one) if ``Y`` was a DataFrame. For a 1-D target the class with the most evidence.
+            0/1 with the dtype of ``Y``; CSR if ``Y`` was sparse; a DataFrame with the columns of ``Y`` (and the index
+            of ``X`` if it has one) if ``Y`` was a DataFrame. For a 1-D target the class with the most evidence.
         """
         scores = self.decision_function(X)
         if self._one_class_a_sample:
@@ -181,8 +181,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
         labels : array-like or sparse of shape (n, k) with 0 and 1, optional
-            The labels to take each sample apart into. Default: the predicted ones, and for a 1-D target every class with
-            any evidence.
+            The labels to take each sample apart into. Default: the predicted ones, and for a 1-D target every class
+            with any evidence.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         elif not issparse(Y):
             Y = np.asarray(Y)
         self._label_frame, self._sparse_labels = frame, issparse(Y)
-        self._one_class_a_sample = not (frame or issparse(Y)) and (Y.ndim == 1 or Y.ndim == 2 and Y.shape[1] == 1)
+        self._one_class_a_sample = not (frame or issparse(Y)) and (Y.ndim == 1 or (Y.ndim == 2 and Y.shape[1] == 1))
         if self._one_class_a_sample:
             y = column_or_1d(Y, warn=True)
             assert_all_finite(y, input_name="y")

@@ -1,4 +1,4 @@
-"""Checks at the door, shared by everything public. Each raises one error that names the argument and says what to do."""
+"""Checks at the door, shared by all that is public: one error that names the argument and says what to do."""
 
 import numbers
 from collections.abc import Sequence
@@ -67,10 +67,10 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
     """K: an int counts entries, a float is a share of all entries."""
     if _is_real(residual_size):
         if isinstance(residual_size, numbers.Integral):
-            if residual_size >= 0:
+            if int(residual_size) >= 0:
                 return min(int(residual_size), n_entries)
         elif 0 <= residual_size <= 1:
-            return int(round(float(residual_size) * n_entries))
+            return round(float(residual_size) * n_entries)
     raise ValueError(
         "residual_size must be an int >= 0 (a number of entries) or a float in [0, 1] (a share of all entries), "
         f"got {residual_size!r}."
@@ -79,7 +79,7 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
 
 def check_int(value: Any, name: str, *, minimum: int) -> int:
     """``value`` as an int of at least ``minimum``; a float or a bool is refused."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= minimum:
+    if _is_real(value) and isinstance(value, numbers.Integral) and int(value) >= minimum:
         return int(value)
     raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
 

@@ -34,9 +34,9 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the picture (.png, .pdf or .svg).")] = Path(
-        "sdgs-demo.png"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the picture (.png, .pdf or .svg).")
+    ] = Path("sdgs-demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data and the model.")] = 0,
 ) -> None:
     """Learn sums of handwritten digits, compare with binary relevance, and draw samples taken apart."""

@@ -8,9 +8,9 @@ With Y_i the true and Z_i the predicted label set of sample i, of k labels::
     F1            2 |Y_i & Z_i| / (|Y_i| + |Z_i|)
     accuracy      |Y_i & Z_i| / |Y_i | Z_i|
 
-The paper leaves 0/0 open. The rule here, for all four ratios alike: where *both* sets are empty the prediction is right and
-counts as ``both_empty`` (1 by default); where only one is, precision or recall may be 0/0 and counts as ``zero_division``
-(0 by default). Either may be ``numpy.nan``, which leaves such samples out of the average.
+The paper leaves 0/0 open. The rule here, for all four ratios alike: where *both* sets are empty the prediction is right
+and counts as ``both_empty`` (1 by default); where only one is, precision or recall may be 0/0 and counts as
+``zero_division`` (0 by default). Either may be ``numpy.nan``, which leaves such samples out of the average.
 """
 
 from typing import Any

@@ -21,7 +21,7 @@ def plot_parts(
     title: str | None = None,
     subtitle: str | None = None,
 ) -> Any:
-    """Samples taken apart, one a line: the sample = what each predicted label contributed + the residual, and the truth.
+    """Samples taken apart, one a line: what each predicted label contributed, the residual, and the truth.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def plot_parts(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    # Ink for what is there, orange for less than nothing, paper for zero: told apart in print and without colour vision.
+    # Ink for what is there, orange for less than nothing, paper for zero: told apart in print and without colours.
     ink = LinearSegmentedColormap.from_list("ink", [_WARM, "#f0b48a", "#ffffff", "#8397b8", _INK])
     n = len(samples)
-    shown = [np.flatnonzero(row) for row in predicted]
-    real = [np.flatnonzero(row) for row in truth]
+    shown = [np.flatnonzero(row).tolist() for row in predicted]
+    real = [np.flatnonzero(row).tolist() for row in truth]
     width = max(1, *(len(labels) for labels in shown))
     real_width = max(1, *(len(labels) for labels in real))
 
@@ -101,7 +101,12 @@ def plot_parts(
 
     rule = (truth_at[0] - 0.42 + 0.35) / total_w
     figure.add_artist(
-        Line2D([rule, rule], [1 - (head + n * cell - 0.18) / total_h, 1 - (head - 0.16) / total_h], color="#d5d9e0", linewidth=1)
+        Line2D(
+            [rule, rule],
+            [1 - (head + n * cell - 0.18) / total_h, 1 - (head - 0.16) / total_h],
+            color="#d5d9e0",
+            linewidth=1,
+        )
     )
     if title:
         write(0.38, 0, title, 13, _INK, fontweight="bold", va="center")

@@ -97,8 +97,8 @@ def group_lasso(
 
     Notes
     -----
-    Memory: the codes, the Gram matrix of the dictionary (R x R) and 64 MiB a thread. Where subspaces coincide the code is
-    not unique: objective and gap are right, but which of the twins gets the coefficients is arbitrary.
+    Memory: the codes, the Gram matrix of the dictionary (R x R) and 64 MiB a thread. Where subspaces coincide the code
+    is not unique: objective and gap are right, but which of the twins gets the coefficients is arbitrary.
 
     Examples
     --------
@@ -181,9 +181,7 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArr
             component = component.toarray()
         part = np.asarray(component, dtype=dtype)
         if part.ndim != 2 or part.shape[1] != p:
-            raise ValueError(
-                f"components[{i}] must have shape (r, {p}), one column a feature of X, got {part.shape}."
-            )
+            raise ValueError(f"components[{i}] must have shape (r, {p}), one column a feature of X, got {part.shape}.")
         # Written so that NaN fails it as well.
         if not np.abs(part @ part.T - np.eye(len(part))).max(initial=0) <= 1e3 * np.sqrt(np.finfo(dtype).eps):
             raise ValueError(
@@ -229,11 +227,9 @@ def _solve(
         size = min(R, 2 * size)
 
 
-def _least_squares(
-    x: Any, C: Array, pinv: Array
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def _least_squares(x: Any, C: Array, pinv: Array) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """The case alpha = 0. What the error still has in the row space of C is how far the objective is from its least."""
     b = np.asarray(x @ pinv, dtype=np.float64)
     error = np.asarray(x.toarray() if issparse(x) else x) - b @ C
-    gap = np.sum(((error @ pinv) @ C) ** 2, axis=1, dtype=np.float64)
+    gap = np.square((error @ pinv) @ C, dtype=np.float64).sum(axis=1)
     return b, gap, np.ones(len(b), dtype=np.int64)

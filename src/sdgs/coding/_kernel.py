@@ -8,24 +8,24 @@ The problem, for a row x of unit norm and the dictionary C of orthonormal groups
 
 Everything is in Gram form, so a row costs nothing that grows with p. Three ideas, from the outside in:
 
-*Working set.* Only a few groups are non-zero. Solve over a small set W, check all groups against ||q_g|| <= alpha, add the
-worst offenders, repeat; the gap over all groups is the certificate and the stop.
+*Working set.* Only a few groups are non-zero. Solve over a small set W, check all groups against ||q_g|| <= alpha, add
+the worst offenders, repeat; the gap over all groups is the certificate and the stop.
 
 *Block descent* on W: b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g is the exact minimiser over one group. Cheap, and
 enough where groups hardly overlap; where they do it needs thousands of sweeps.
 
 *Newton* on W, where block descent is slow. The norm has a kink at zero, so take its variational form
-||b_g|| = min over eta_g >= 0 of (||b_g||^2/eta_g + eta_g)/2 and minimise over b first. What is left is smooth and convex in
-eta, down to and including eta_g = 0, with one variable a *group*::
+||b_g|| = min over eta_g >= 0 of (||b_g||^2/eta_g + eta_g)/2 and minimise over b first. What is left is smooth and
+convex in eta, down to and including eta_g = 0, with one variable a *group*::
 
     F(eta) = 1/2 (1 - c.b) + alpha/2 sum_g eta_g     b = D (alpha I + D G D)^-1 D c,   D = diag(sqrt(eta))
     dF/deta_g = (alpha^2 - ||q_g||^2) / (2 alpha)
     d2F/deta_g deta_h = q_g^T (C_g M^-1 C_h^T) q_h / alpha^2,    M = I + C^T D^2 C / alpha
 
-A stationary eta has eta_g = ||b_g||. As in trust-region methods the equation 1/||q_g|| = 1/alpha is far nearer to linear in
-eta than ||q_g||^2 = alpha^2 (for one group it *is* linear): Newton's method on it has the same matrix and the right-hand
-side (||q_g||/alpha)^2 (||q_g|| - alpha). Bounds are met by clamping and solving again; the step is halved until F falls.
-Where no step lowers F, block descent, which always descends, takes over.
+A stationary eta has eta_g = ||b_g||. As in trust-region methods the equation 1/||q_g|| = 1/alpha is far nearer to
+linear in eta than ||q_g||^2 = alpha^2 (for one group it *is* linear): Newton's method on it has the same matrix and the
+right-hand side (||q_g||/alpha)^2 (||q_g|| - alpha). Bounds are met by clamping and solving again; the step is shortened
+until F falls. Where no step lowers F, block descent, which always descends, takes over.
 """
 
 import math
@@ -37,10 +37,10 @@ from numba import njit
 _options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 
 # What a new user waits for is the compiler, so the code is written for it: no allocation, explicit loops (a slice
-# assignment compiles to a general broadcast), functions with one call site inlined before they are compiled (otherwise
-# LLVM optimises them again for every level of calls above), and counters that start from _ZERO: a plain 0 has a literal
-# type, for which every function it is passed to would be compiled once more.
-_jit = njit(cache=True, **_options)
+# assignment compiles to a general broadcast), no wrappers that only Python would call, functions with one call site
+# inlined before they are compiled (otherwise LLVM optimises them again for every level of calls above), and counters
+# that start from _ZERO: a plain 0 has a literal type, for which every function it is passed to is compiled once more.
+_jit = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)
 _jit_inlined = njit(inline="always", **_options)
 _ZERO = np.int64(0)
 
@@ -68,7 +68,7 @@ def _cholesky(A, n):
 
 @_jit
 def _forward(A, n, x):
-    """x <- L^-1 x."""
+    """X <- L^-1 x."""
     for i in range(n):
         s = x[i]
         for t in range(i):
@@ -78,7 +78,7 @@ def _forward(A, n, x):
 
 @_jit
 def _backward(A, n, x):
-    """x <- L^-T x."""
+    """X <- L^-T x."""
     for i in range(n - 1, -1, -1):
         value = x[i] / A[i, i]
         x[i] = value
@@ -259,9 +259,7 @@ def _newton(H, c, starts, k, alpha, target, max_steps, b, q, square, floats, int
         careful = length == 0.0
         for g in range(k):
             last[g] = eta[g]
-        if not _newton_step(
-            H, starts, k, alpha, q, norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful
-        ):
+        if not _newton_step(H, starts, k, alpha, q, norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful):
             return done
     return max_steps
 
@@ -277,9 +275,8 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
             break
         # A few Newton steps cost about as much as as many sweeps as there are coordinates: go on sweeping only if
         # the rate seen last gets there sooner.
-        if used > 0 and before < math.inf and (
-            gap >= before or _SWEEPS * math.log(gap / target) > starts[k] * math.log(before / gap)
-        ):
+        slow = gap >= before or _SWEEPS * math.log(gap / target) > starts[k] * math.log(before / gap)
+        if slow and before < math.inf:
             used += _newton(
                 H, c, starts, k, alpha, target, min(_NEWTON_STEPS, max_iter - used), b, q, square, floats, ints
             )
@@ -292,7 +289,7 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
     return used
 
 
-@_jit
+@njit(cache=True, **_options)
 def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square, floats, ints):
     """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
 

@@ -172,7 +172,7 @@ def make_label_subspaces(
 
 
 def _check_share(value: Any, name: str) -> float:
-    value = check_number(value, name)
-    if value > 1:
+    share = check_number(value, name)
+    if share > 1:
         raise ValueError(f"{name} is a share of all entries and must be in [0, 1], got {value!r}.")
-    return value
+    return share

@@ -33,6 +33,7 @@ _BLOCK = 1 << 18
 
 def exact_subspace(N: Array, r: int) -> Array:
     """Leading ``r`` right singular vectors of ``N`` as columns (p, r)."""
+    Vt: Array
     try:
         _, _, Vt = svd(N, full_matrices=False, check_finite=False)
     except LinAlgError:  # divide and conquer can fail to converge where QR iteration does not
@@ -42,6 +43,7 @@ def exact_subspace(N: Array, r: int) -> Array:
 
 def orthonormal_basis(Y2: Array) -> Array:
     """Thin QR: the basis (p, r) of bilateral random projections, from Y2 = N^T (N A)."""
+    Q: Array
     Q, _ = qr(Y2, mode="economic", check_finite=False)
     return Q
 
