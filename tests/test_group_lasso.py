@@ -128,7 +128,7 @@ def test_alpha_zero_is_least_squares(subspaces):
     components = subspaces(3, 2, 20)
     X = np.random.default_rng(0).standard_normal((4, 20))
     result = group_lasso(X, components, 0)
-    expected = np.linalg.lstsq(np.vstack(components).T, X.T)[0].T
+    expected = np.linalg.lstsq(np.vstack(components).T, X.T, rcond=None)[0].T
     np.testing.assert_allclose(result.codes.toarray(), expected, atol=1e-10)
     assert result.converged.all()
     wide = group_lasso(X, subspaces(20, 2, 20), 0)  # more directions than features

@@ -66,7 +66,7 @@ def demo(
         bar.advance(tasks[-1])
 
     n, k, p = len(result.train.X), result.train.Y.shape[1], result.train.X.shape[1]
-    console.print(f"\n[bold]Sums of one or two handwritten digits[/]: {p} pixels, {k} labels, {n} samples to train\n")
+    console.print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
     table = Table()
     table.add_column("", min_width=16)
     for trial in result.trials:
@@ -87,7 +87,8 @@ def demo(
         table.add_row(what, *(f"{value:.2f} s" for value in seconds))
     console.print(table)
     console.print(
-        "[dim]In percent, on test samples in handwriting not trained on. Parameters were chosen by 3-fold\n"
-        "cross-validation on the training samples. Binary relevance is one linear SVM a label.[/]\n"
+        "[dim]In percent, on other samples, in handwriting not trained on. Parameters were\n"
+        "chosen by 3-fold cross-validation on the training samples. Binary relevance is\n"
+        "one linear SVM a label.[/]\n"
     )
     console.print(f"[bold]{output}[/] shows what each label contributed. Done in {perf_counter() - start:.0f} s.")
