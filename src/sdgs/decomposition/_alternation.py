@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
 from scipy.sparse import issparse
 
 from sdgs.decomposition._steps import (
@@ -56,6 +57,7 @@ class Alternation:
         self.U: list[Array] = [np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, width, strict=True)]
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
+        self._gemm = get_blas_funcs("gemm", dtype=dtype)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -69,38 +71,44 @@ class Alternation:
         self.sweeps += 1
 
     def label_step(self, i: int) -> None:
-        """Update L^i with all else fixed.
-
-        The products with N = R + L^i are products with R, by blocks of rows that stay in cache, and small corrections.
-        """
+        """Update L^i with all else fixed."""
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         if omega.size == 0:
             return
-        step = omega.size if self.solver == "svd" else max(1, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
-        blocks = [slice(start, start + step) for start in range(0, omega.size, step)]
-        R = self._rows_of_R(omega[blocks[0]])
         if self.solver == "svd":
-            Q = exact_subspace(R + U @ C, len(C))
+            blocks = [slice(0, omega.size)]
+            Qt = exact_subspace(self._rows_of_R(omega) + U @ C, len(C)).T
         else:
-            A = self._start(i)
-            Y1 = U @ (C @ A)
-            Y2 = np.zeros_like(A)
-            for block in blocks:
-                if block.start > 0:
-                    R = self._rows_of_R(omega[block])
-                Y1[block] += R @ A
-                Y2 += R.T @ Y1[block]
-            Q = orthonormal_basis(Y2 + C.T @ (U.T @ Y1))
+            step = max(1, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
+            blocks = [slice(start, start + step) for start in range(0, omega.size, step)]
+            Qt = self._start(i).T
+            # A Gaussian start is far off: the first sweep takes one more step of the subspace iteration.
+            for _ in range(2 if self.sweeps == 0 and self.solver == "brp" else 1):
+                Qt = orthonormal_basis(self._gram_times(i, blocks, Qt)).T
 
-        U_new = U @ (C @ Q)
-        change = np.vstack([C, Q.T])
+        # L^i := N Q Q^T, so that R changes by U C - U_new Q^T.
+        Qt = np.ascontiguousarray(Qt)
+        U_new = U @ (C @ Qt.T)
+        change = np.vstack([C, Qt])
         for block in blocks:
-            if len(blocks) > 1:
-                R = self._rows_of_R(omega[block])
-            U_new[block] += R @ Q
-            R += np.hstack([U[block], -U_new[block]]) @ change
-            self.R[omega[block]] = R
-        self.U[i], self.C[i] = U_new, change[len(C) :]
+            R = self._rows_of_R(omega[block])
+            U_new[block] += (Qt @ R.T).T
+            weights = np.hstack([U[block], -U_new[block]])
+            self.R[omega[block]] = self._gemm(1.0, change.T, weights.T, beta=1.0, c=R.T, overwrite_c=1).T
+        self.U[i], self.C[i] = U_new, Qt
+
+    def _gram_times(self, i: int, blocks: list[slice], At: Array) -> Array:
+        """Y2 = N^T (N A), N = R + L^i: products with R by blocks of rows that stay in cache, and small corrections."""
+        omega, U, C = self.rows[i], self.U[i], self.C[i]
+        At = np.ascontiguousarray(At)
+        Y1t = (At @ C.T) @ U.T
+        Y2t = np.zeros_like(At)
+        for block in blocks:
+            R = self._rows_of_R(omega[block])
+            Y1t[:, block] += At @ R.T
+            Y2t += Y1t[:, block] @ R
+        Y2t += (Y1t @ U) @ C
+        return Y2t.T
 
     def _rows_of_R(self, rows: Indices) -> Array:
         """A copy of these rows of R; in the first sweep with the paper's start, which C and U do not hold, added."""

@@ -51,29 +51,31 @@ def orthonormal_basis(Y2: Array) -> Array:
 def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
     """Flat positions, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
 
-    Streams over ``E`` with a buffer of O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are known
+    Streams over ``E`` in blocks, and holds few more than 2 K candidates. ``floor`` is a magnitude that at least ``K`` entries are known
     to reach; a good one (the last support gives it) leaves little more than K candidates.
     """
     flat = E.reshape(-1)
     if K <= 0 or flat.size == 0:
         return np.empty(0, dtype=np.intp)
-    places = np.empty(0, dtype=np.intp)
-    sizes = np.empty(0, dtype=E.dtype)
     room = np.empty(min(_BLOCK, flat.size), dtype=E.dtype)
+    places, sizes, held = [], [], 0
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
         magnitude = np.abs(block, out=room[: block.size])
         found = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
-        places = np.concatenate([places, found + start])
-        sizes = np.concatenate([sizes, magnitude[found]])
-        if places.size > 2 * K + 1024:
-            kept = np.argpartition(sizes, sizes.size - K)[-K:]
-            places, sizes = places[kept], sizes[kept]
-            floor = max(floor, float(sizes.min()))
-    if places.size > K:
-        places = places[np.argpartition(sizes, sizes.size - K)[-K:]]
-    places.sort()
-    return places
+        places.append(found + start)
+        sizes.append(magnitude[found])
+        held += found.size
+        if held > 2 * K + _BLOCK:
+            kept = _largest(np.concatenate(sizes), K)
+            places, sizes, held = [np.concatenate(places)[kept]], [np.concatenate(sizes)[kept]], K
+            floor = max(floor, float(sizes[0].min()))
+    candidates = np.concatenate(places)
+    return np.sort(candidates[_largest(np.concatenate(sizes), K)])
+
+
+def _largest(sizes: Array, K: int) -> Indices:
+    return np.argpartition(sizes, sizes.size - K)[-K:] if sizes.size > K else np.arange(sizes.size)
 
 
 def update_residual(R: Array, places: Indices, values: Array, K: int) -> tuple[Indices, Array]:
