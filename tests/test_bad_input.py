@@ -1,7 +1,11 @@
 """Each mistake gets one error that names the argument and says what to do, before any work is done."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import coo_array
 
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -32,7 +36,12 @@ def changed(value, place=(0, 0)):
         ({"Y": 2 * Y}, "Y must hold only 0 and 1"),
         ({"Y": Y - 0.5}, "Y must hold only 0 and 1"),
         ({"Y": np.where(Y, np.nan, 0)}, "Y must hold only 0 and 1"),
-        ({"Y": np.where(Y, "yes", "no")}, "Y must hold only 0 and 1"),
+        ({"Y": np.where(Y, "yes", "no")}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U3"),
+        ({"Y": Y.astype(str)}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U"),
+        ({"Y": Y.astype(str).astype(object)}, "Y must hold only 0 and 1"),
+        ({"Y": Y.astype(bytes)}, "Y must hold only 0 and 1"),
+        ({"Y": Y.astype(complex)}, "Y must hold only 0 and 1"),
+        ({"Y": coo_array(([1, 1], ([0, 0], [0, 0])), shape=(6, 2))}, "Y must hold only 0 and 1"),
         ({"Y": 0 * Y}, "Y has no positive entry"),
         ({"n_components": 0}, "n_components must be an integer >= 1, got 0"),
         ({"n_components": 2.0}, "n_components must be an integer >= 1, got 2.0"),
@@ -49,7 +58,8 @@ def changed(value, place=(0, 0)):
         ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
         ({"tol": -1e-3}, "tol must be a finite number >= 0"),
         ({"tol": np.nan}, "tol must be a finite number >= 0"),
-        ({"random_state": "seed"}, "'seed' cannot be used to seed"),
+        ({"random_state": "seed"}, "random_state must be None, an integer in .* got 'seed'"),
+        ({"random_state": -1}, "random_state must be None, an integer in .* got -1"),
     ],
 )
 def test_decompose_and_fit(arguments, message):
@@ -61,6 +71,7 @@ def test_decompose_and_fit(arguments, message):
     parameters = {name: value for name, value in given.items() if name not in ("X", "Y")}
     if "same number of rows" in message:
         message = "inconsistent numbers of samples"  # scikit-learn's own words
+    message = re.sub(r"\bY\b", "y", message)
     with pytest.raises(ValueError, match=message):
         SDGSClassifier(**parameters).fit(given["X"], given["Y"])
 
@@ -73,16 +84,26 @@ def test_decompose_and_fit(arguments, message):
         ({"threshold": 0}, "threshold must be a finite number > 0, got 0"),
         ({"threshold": "auto"}, "threshold must be a finite number > 0, got 'auto'"),
         ({"scaling": "columns"}, "scaling must be one of 'rows', None; got 'columns'"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be None or an integer other than 0 .* got 1.5"),
+        ({"n_jobs": "all"}, "n_jobs must be None or an integer other than 0 .* got 'all'"),
     ],
 )
 def test_classifier_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         SDGSClassifier(**parameters).fit(X, Y)
+    model = SDGSClassifier(1, random_state=0).fit(X, Y).set_params(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)
 
 
 def test_classifier_input():
     with pytest.raises(ValueError, match="requires y to be passed"):
         SDGSClassifier().fit(X, None)
+    with pytest.raises(ValueError, match="y has classes of different types"):
+        SDGSClassifier().fit(X, ["a", None, "a", "b", "a", "b"])
+    with pytest.raises(ValueError, match="y has columns of the same name"):
+        SDGSClassifier().fit(X, pd.DataFrame(Y, columns=["a", "a"]))
     model = SDGSClassifier(1, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features, but SDGSClassifier is expecting 4"):
         model.predict(X[:, :3])
@@ -95,7 +116,11 @@ def test_classifier_input():
     [
         ({"X": changed(np.nan)}, "X contains NaN"),
         ({"X": X[:0]}, "Found array with 0 sample"),
+        ({"X": X.astype(np.float32), "tol": 1e-9}, "tol must be at least 1e-06 for float32"),
+        ({"X": X * 0 + 1.7e308}, "norm overflows. Scale X and alpha down"),
         ({"components": []}, "components is empty"),
+        ({"components": None}, "components is empty"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
         ({"components": [np.eye(3)]}, r"components\[0\] must have shape \(r, 4\), one column a feature of X"),
         ({"components": [BASIS[0], np.ones(4)]}, r"components\[1\] must have shape"),
         ({"components": [BASIS[0], 2 * BASIS[1]]}, r"components\[1\] must have orthonormal rows"),

@@ -34,7 +34,9 @@ def test_demo_as_vector_graphics(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo", "--output", "picture.txt"], "must end in .png, .pdf or .svg"),
+        (["demo", "--output", "picture.txt"], "must be a file that ends in .png, .pdf or .svg"),
+        (["demo", "--output", "."], "must be a file that ends in .png, .pdf or .svg"),
+        (["demo", "--seed", str(2**32 - 1)], "--seed"),
         (["demo", "--output", "nowhere/picture.png"], "the folder nowhere does not exist"),
         (["demo", "--seed", "-1"], "--seed"),
         (["dmeo"], "No such command 'dmeo'"),

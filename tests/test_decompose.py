@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
-from scipy.sparse import csc_array, csr_array, csr_matrix
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from reference import decompose_by_definition
@@ -233,6 +233,29 @@ def test_residual_size_is_a_count_or_a_share():
     assert sizes[7] == 7
     assert sizes[0.01] == 20
     assert sizes[1.0] > 1500  # all entries, but those that came out exactly zero
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e200, 1e307])
+def test_extreme_scales(scale):
+    data = make_label_subspaces(60, 10, 3, n_components=2, noise=0.3, random_state=0)
+    X = data.X / np.abs(data.X).max()
+    expected = decompose(X, data.Y, n_components=2, residual_size=5, random_state=0)
+    result = decompose(X * scale, data.Y, n_components=2, residual_size=5, random_state=0)
+    accuracy = 1e-2 if scale < 1e-307 else 1e-6  # denormal numbers have few digits
+    assert result.n_iter == expected.n_iter
+    np.testing.assert_allclose(result.reconstruct() / scale, expected.reconstruct(), atol=accuracy)
+
+
+def test_an_entry_stored_in_two_halves_is_one_entry():
+    data = make_label_subspaces(60, 10, 3, n_components=2, random_state=0)
+    rows, columns = np.nonzero(data.Y)
+    halves = coo_array(
+        (np.full(2 * rows.size, 0.5), (np.tile(rows, 2), np.tile(columns, 2))), shape=data.Y.shape
+    ).tocsr()
+    expected = decompose(data.X, data.Y, n_components=2, random_state=0)
+    np.testing.assert_array_equal(
+        decompose(data.X, halves, n_components=2, random_state=0).objective, expected.objective
+    )
 
 
 def test_the_result_is_frozen():

@@ -1,3 +1,4 @@
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,6 +106,37 @@ def test_every_row_is_certified(problem, share, exponent):
         assert slack <= 1.001e-6 * (0.5 * x @ x) + 1e-12
 
 
+@pytest.mark.parametrize("seed", [7, 11, 23])
+def test_many_groups_that_nearly_share_a_space(seed):
+    # Newton's step is then so poor that only the careful one descends.
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((8, 10))
+    sizes = rng.integers(6, 9, size=12)
+    bases = [rng.standard_normal((r, 8)) @ shared + 0.01 * rng.standard_normal((r, 10)) for r in sizes]
+    X = rng.standard_normal((20, 8)) @ shared
+    result = group_lasso(X / np.linalg.norm(X, axis=1, keepdims=True), [np.linalg.qr(B.T)[0].T for B in bases], 0.12)
+    assert result.converged.all()
+
+
+def test_alpha_next_to_nothing(subspaces):
+    components = subspaces(3, 2, 20)
+    X = np.random.default_rng(0).standard_normal((4, 20))
+    expected = group_lasso(X, components, 0).codes.toarray()
+    for alpha in (1e-12, 1e-17, 1e-300):
+        result = group_lasso(X, components, alpha)
+        assert result.converged.all()
+        np.testing.assert_allclose(result.codes.toarray(), expected, atol=1e-2)
+
+
+def test_any_joblib_backend_will_do(subspaces):
+    components = subspaces(4, 2, 10)
+    X = np.random.default_rng(0).standard_normal((3000, 10))
+    expected = group_lasso(X, components, 0.3).codes.toarray()
+    for backend in ("threading", "loky", "multiprocessing"):
+        with joblib.parallel_config(backend, n_jobs=2):
+            np.testing.assert_allclose(group_lasso(X, components, 0.3).codes.toarray(), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("excess", [1.0, 1.0 + 1e-12, 2.0, 1e300])
 def test_from_alpha_max_on_the_code_is_exactly_zero(subspaces, excess):
     components = subspaces(5, 2, 10)
@@ -200,6 +232,7 @@ def test_too_few_iterations_are_reported(subspaces):
     with pytest.warns(ConvergenceWarning, match="5 of 5 rows did not reach"):
         result = group_lasso(X, components, 0.01, tol=1e-12, max_iter=1)
     assert not result.converged.any()
+    assert (result.n_iter == 1).all()
     for x, b, gap in zip(X, result.codes.toarray(), result.gap, strict=True):
         assert gap == pytest.approx(certificate(x, components, b, 0.01)[0], rel=1e-3)
 

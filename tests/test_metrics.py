@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, dok_array, lil_array
 from sklearn.metrics import precision_score, recall_score
 
 from sdgs import metrics
@@ -68,10 +68,13 @@ def test_the_rule_for_empty_sets():
     scores = metrics.evaluate(true, pred)
     assert scores == {"hamming_loss": 0.25, "precision": 0.5, "recall": 0.5, "f1": 0.5, "accuracy": 0.5}
     assert metrics.precision(true, pred, zero_division=np.nan) == pytest.approx(2 / 3)
+    assert metrics.precision(true, pred, zero_division=np.float32("nan")) == pytest.approx(2 / 3)
     assert metrics.f1(true, pred, both_empty=0) == 0.25
 
 
-@pytest.mark.parametrize("convert", [csr_array, csr_matrix, lambda Y: Y.astype(bool), lambda Y: Y.tolist()])
+@pytest.mark.parametrize(
+    "convert", [csr_array, csr_matrix, lil_array, dok_array, lambda Y: Y.astype(bool), lambda Y: Y.tolist()]
+)
 def test_the_form_of_the_input_does_not_matter(convert):
     Y_true, Y_pred = np.random.default_rng(0).integers(0, 2, size=(2, 20, 4))
     assert metrics.evaluate(convert(Y_true), convert(Y_pred)) == metrics.evaluate(Y_true, Y_pred)

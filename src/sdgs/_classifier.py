@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from sdgs._rows import unit_rows
-from sdgs._validation import check_choice, check_labels, check_number
+from sdgs._validation import check_choice, check_labels, check_n_jobs, check_number
 from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
 from sdgs.decomposition import decompose
 
@@ -53,6 +53,9 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
+    ``score`` is scikit-learn's, the share of samples whose labels are all right. :mod:`sdgs.metrics` has the paper's
+    measures; what it calls accuracy is the mean Jaccard index.
+
     The defaults are a compromise, found by cross-validation on the training parts of the paper's eleven data sets and
     on composite digits. ``alpha``, ``threshold`` and ``n_components`` are worth tuning.
 
@@ -63,7 +66,7 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
     components_ : tuple of ndarrays of shape (r_i, n_features_in_)
         The subspace of each label.
     classes_ : ndarray of shape (n_labels,)
-        Column names of ``Y`` if it was a DataFrame, else column numbers; the classes if the target was 1-D.
+        Column names of ``y`` if it was a DataFrame, else column numbers; the classes if the target was 1-D.
     n_iter_ : int
         Training sweeps.
     n_features_in_ : int
@@ -106,13 +109,13 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the subspace of every label.
 
         Parameters
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
-        Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
             Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere
             in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
 
@@ -120,11 +123,9 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        check_choice(self.scaling, "scaling", ("rows", None))
-        check_number(self.alpha, "alpha")
-        check_number(self.threshold, "threshold", positive=True)
+        self._check_parameters()
         X = self._check_X(X, reset=True)
-        labels = self._check_Y(X, Y)
+        labels = self._check_y(X, y)
         self.decomposition_ = decompose(
             self._scaled(X),
             labels,
@@ -158,16 +159,20 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray, csr_array or DataFrame of shape (n, k), or ndarray of shape (n,)
-            0/1 with the dtype of ``Y``; CSR if ``Y`` was sparse; a DataFrame with the columns of ``Y`` (and the index
-            of ``X`` if it has one) if ``Y`` was a DataFrame. For a 1-D target the class with the most evidence.
+            0/1 with the dtype of ``y``; CSR if ``y`` was sparse; a DataFrame with the columns and dtypes of ``y`` (and
+            the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the most
+            evidence.
         """
         scores = self.decision_function(X)
         if self._one_class_a_sample:
             best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
             return self.classes_[best]
         positive = (scores >= self.threshold).astype(self._label_dtype)
-        if self._label_frame is not None:
-            return self._label_frame(positive, columns=self.classes_, index=getattr(X, "index", None))
+        if self._label_columns is not None:
+            import pandas as pd
+
+            index = X.index if isinstance(X, pd.DataFrame) else None
+            return pd.DataFrame(positive, index=index, columns=self._label_columns.index).astype(self._label_columns)
         return csr_array(positive) if self._sparse_labels else positive
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
@@ -180,9 +185,9 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
-        labels : array-like or sparse of shape (n, k) with 0 and 1, optional
-            The labels to take each sample apart into. Default: the predicted ones, and for a 1-D target every class
-            with any evidence.
+        labels : array-like or sparse of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
+            The labels to take each sample apart into; for a model of a 1-D target also one class a sample. Default:
+            the predicted labels, and for a 1-D target every class with any evidence.
 
         Returns
         -------
@@ -195,6 +200,8 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
             least = np.finfo(np.float32).tiny if self._one_class_a_sample else self.threshold
             chosen = self._encode(X).l1_norms() >= least
         else:
+            if self._one_class_a_sample and np.ndim(labels) == 1:
+                labels = np.asarray(labels)[:, None] == self.classes_
             chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
             if chosen.shape[1] != k:
                 raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
@@ -205,8 +212,16 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
             parts[row, mine] = least_squares_parts(sample, [self.components_[i] for i in mine])
         return parts
 
+    def _check_parameters(self) -> None:
+        """What ``decompose`` does not check; also before prediction, for ``set_params`` may have come in between."""
+        check_choice(self.scaling, "scaling", ("rows", None))
+        check_number(self.alpha, "alpha")
+        check_number(self.threshold, "threshold", positive=True)
+        check_n_jobs(self.n_jobs)
+
     def _encode(self, X: Any) -> GroupCodes:
         check_is_fitted(self)
+        self._check_parameters()
         X = self._scaled(self._check_X(X, reset=False))
         tol = 1e-6 if X.dtype == np.float64 else 1e-5
         return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs)
@@ -217,28 +232,36 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
 
-    def _check_Y(self, X: Any, Y: Any) -> Any:
+    def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; remembers its form for ``predict``."""
-        if Y is None:
+        if y is None:
             raise ValueError("SDGSClassifier requires y to be passed, but the target y is None.")
-        check_consistent_length(X, Y)
-        frame = type(Y) if hasattr(Y, "columns") and hasattr(Y, "iloc") else None
-        columns = np.asarray(Y.columns) if frame else None
-        if frame is not None:
-            Y = Y.to_numpy()
-        elif not issparse(Y):
-            Y = np.asarray(Y)
-        self._label_frame, self._sparse_labels = frame, issparse(Y)
-        self._one_class_a_sample = not (frame or issparse(Y)) and (Y.ndim == 1 or (Y.ndim == 2 and Y.shape[1] == 1))
+        check_consistent_length(X, y)
+        is_frame = hasattr(y, "columns") and hasattr(y, "iloc")
+        self._label_columns = y.dtypes if is_frame else None  # a Series: the names, and a dtype for each
+        self._sparse_labels = issparse(y)
+        if is_frame and not y.columns.is_unique:
+            raise ValueError("y has columns of the same name. Rename them: each is a label.")
+        if not self._sparse_labels:
+            y = y.to_numpy() if is_frame else np.asarray(y)
+        self._one_class_a_sample = not (is_frame or issparse(y)) and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
         if self._one_class_a_sample:
-            y = column_or_1d(Y, warn=True)
+            y = column_or_1d(y, warn=True)
             assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-            self.classes_, codes = np.unique(y, return_inverse=True)
+            try:
+                check_classification_targets(y)
+                self.classes_, codes = np.unique(y, return_inverse=True)
+            except TypeError:
+                raise ValueError(
+                    "y has classes of different types, which have no order. Make them all strings."
+                ) from None
             return csr_array((np.ones(codes.size), (np.arange(codes.size), codes)))
-        labels = check_labels(Y, n_samples=X.shape[0])
-        self._label_dtype = np.asarray(Y.dtype.type(0)).dtype if Y.dtype != object else np.dtype(np.int64)
-        self.classes_ = np.arange(labels.shape[1]) if columns is None else columns
+        labels = check_labels(y, n_samples=X.shape[0], name="y")
+        self._label_dtype = np.dtype(np.int64) if y.dtype == object else y.dtype
+        self.classes_ = np.arange(labels.shape[1])
+        if self._label_columns is not None:
+            self.classes_ = np.empty(labels.shape[1], dtype=object)
+            self.classes_[:] = list(self._label_columns.index)
         return labels
 
     def __sklearn_tags__(self) -> Any:

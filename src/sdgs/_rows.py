@@ -10,7 +10,8 @@ from scipy.sparse import issparse
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
 
-    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish.
+    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that is not a
+    number any more is inf; the row is right all the same.
     """
     if issparse(X):
         X = X.copy()
@@ -20,7 +21,8 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     X, largest = _divide_rows(X, largest)
     squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1) if issparse(X) else np.einsum("ij,ij->i", X, X)
     X, norms = _divide_rows(X, np.sqrt(squares).astype(X.dtype), in_place=True)
-    return X, largest * norms
+    with np.errstate(over="ignore"):
+        return X, largest * norms
 
 
 def _divide_rows(X: Any, by: NDArray[Any], in_place: bool = False) -> tuple[Any, NDArray[Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 
 def check_features(X: Any, *, name: str = "X") -> Any:
@@ -17,40 +17,48 @@ def check_features(X: Any, *, name: str = "X") -> Any:
 
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
     """``Y`` as a boolean (n, k) CSC matrix with sorted indices; refuses anything but a 2-D matrix of 0 and 1."""
-    if not issparse(Y):
+    if issparse(Y):
+        Y = Y.tocsc(copy=True)
+        Y.sum_duplicates()  # an entry stored twice is the sum of both
+    else:
         Y = np.asarray(Y)
     if Y.ndim != 2:
-        raise ValueError(
-            f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s). "
-            "For one class a sample use SDGSClassifier, or one-hot encode it."
-        )
+        raise ValueError(f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s).")
     if Y.shape[1] == 0:
         raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
     if n_samples is not None and Y.shape[0] != n_samples:
         raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
     values = Y.data if issparse(Y) else Y
-    if not _is_binary(values):
-        raise ValueError(f"{name} must hold only 0 and 1 (or False and True). Binarise it first.")
-    indicator = csc_array(Y, dtype=bool)
-    indicator.eliminate_zeros()
+    positive = _positive(values, name)
+    if issparse(Y):
+        indicator = csc_array((positive, Y.indices, Y.indptr), shape=Y.shape)
+        indicator.eliminate_zeros()
+    else:
+        indicator = csc_array(positive)
     indicator.sort_indices()
     if some_positive and indicator.nnz == 0:
         raise ValueError(f"{name} has no positive entry: no sample carries any label, so there is nothing to learn.")
     return indicator
 
 
-def _is_binary(values: NDArray[Any]) -> bool:
-    if values.dtype.kind not in "biuf":
+def _positive(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Which of ``values`` are 1, if all are 0 or 1."""
+    if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            return False
-    return bool(np.isin(values, (0, 1)).all())
+            pass  # reported below
+    if values.dtype.kind in "biuf":
+        positive = values == 1
+        if bool(np.all(positive | (values == 0))):
+            return np.asarray(positive)
+    kind = f"; its dtype is {values.dtype}" if values.dtype.kind not in "biuf" else ""
+    raise ValueError(f"{name} must hold only 0 and 1, as numbers or booleans{kind}. Convert it first.")
 
 
 def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
     """One rank for all labels, or one a label, as an array of ``n_labels`` integers."""
-    if isinstance(n_components, Sequence | np.ndarray) and not isinstance(n_components, str | bytes):
+    if np.ndim(n_components) > 0 and isinstance(n_components, Sequence | np.ndarray):
         ranks = list(n_components)
         if len(ranks) != n_labels:
             raise ValueError(
@@ -58,9 +66,7 @@ def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
             )
     else:
         ranks = [n_components] * n_labels
-    for rank in ranks:
-        check_int(rank, "n_components", minimum=1)
-    return np.asarray(ranks, dtype=np.intp)
+    return np.asarray([check_int(rank, "n_components", minimum=1) for rank in ranks], dtype=np.intp)
 
 
 def check_residual_size(residual_size: Any, n_entries: int) -> int:
@@ -89,6 +95,23 @@ def check_number(value: Any, name: str, *, positive: bool = False) -> float:
     if _is_real(value) and np.isfinite(value) and (value > 0 or (value == 0 and not positive)):
         return float(value)
     raise ValueError(f"{name} must be a finite number {'> 0' if positive else '>= 0'}, got {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse anything but None and an integer other than 0."""
+    if n_jobs is not None and not (_is_real(n_jobs) and isinstance(n_jobs, numbers.Integral) and int(n_jobs) != 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0 (-1 for all cores), got {n_jobs!r}.")
+
+
+def check_seed(random_state: Any) -> int:
+    """A seed drawn from None, an int or a RandomState."""
+    try:
+        rng = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, an integer in [0, 2**32) or a RandomState, got {random_state!r}."
+        ) from None
+    return int(rng.randint(np.iinfo(np.int32).max))
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:

@@ -37,12 +37,12 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the picture (.png, .pdf or .svg).")
     ] = Path("sdgs-demo.png"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and the model.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Seed of the data and the model.")] = 0,
 ) -> None:
     """Learn sums of handwritten digits, compare with binary relevance, and draw samples taken apart."""
     console, errors = Console(), Console(stderr=True)
-    if output.suffix not in (".png", ".pdf", ".svg"):
-        raise typer.BadParameter(f"{output} must end in .png, .pdf or .svg.", param_hint="--output")
+    if output.suffix.lower() not in (".png", ".pdf", ".svg") or output.is_dir():
+        raise typer.BadParameter(f"{output} must be a file that ends in .png, .pdf or .svg.", param_hint="--output")
     if not output.parent.is_dir():
         raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
     if find_spec("matplotlib") is None:
@@ -87,8 +87,8 @@ def demo(
         table.add_row(what, *(f"{value:.2f} s" for value in seconds))
     console.print(table)
     console.print(
-        "[dim]In percent, on other samples, in handwriting not trained on. Parameters were\n"
-        "chosen by 3-fold cross-validation on the training samples. Binary relevance is\n"
-        "one linear SVM a label.[/]\n"
+        "[dim]In percent, on samples made of other images. Both methods have one parameter and\n"
+        "a threshold, chosen by 3-fold cross-validation on the training samples. Binary\n"
+        "relevance is one linear SVM a label.[/]\n"
     )
     console.print(f"[bold]{output}[/] shows what each label contributed. Done in {perf_counter() - start:.0f} s.")

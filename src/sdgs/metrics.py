@@ -13,6 +13,7 @@ and counts as ``both_empty`` (1 by default); where only one is, precision or rec
 ``zero_division`` (0 by default). Either may be ``numpy.nan``, which leaves such samples out of the average.
 """
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,10 @@ def f1(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
 
 
 def accuracy(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
-    """Mean Jaccard index of a sample's true and predicted labels."""
+    """Mean Jaccard index of a sample's true and predicted labels.
+
+    Not scikit-learn's accuracy, which for label sets is the share of samples that are right as a whole.
+    """
     pair, value = _pair(Y_true, Y_pred), _allowed(both_empty, "both_empty")
     if np.isnan(value):  # scikit-learn's Jaccard index knows only 0 and 1 here
         true, pred = pair
@@ -108,6 +112,6 @@ def _mean_share(
 
 
 def _allowed(value: float, name: str) -> float:
-    if value in (0, 1) or (isinstance(value, float) and np.isnan(value)):
-        return value
+    if isinstance(value, numbers.Real) and (value in (0, 1) or np.isnan(value)):
+        return float(value)
     raise ValueError(f"{name} must be 0, 1 or numpy.nan, got {value!r}.")

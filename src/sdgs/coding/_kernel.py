@@ -156,7 +156,7 @@ def _ridge(H, c, starts, k, alpha, eta, K, d, live, y, b, q):
                     K[n, j] = d[n] * H[i, live[j]] * d[j]
                 K[n, n] += alpha
                 n += 1
-    _cholesky(K, n)
+    _cholesky(K, n)  # K >= alpha I, and alpha is well above rounding: it cannot fail
     _forward(K, n, y)
     for j in range(n):
         F -= y[j] * y[j]
@@ -208,20 +208,21 @@ def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, r
             return False
         _forward(Z, moving, y)
         _backward(Z, moving, y)
-        # Groups that would go below zero are clamped there and leave the system. Where two groups nearly coincide the
-        # step is huge and says little about the others; with care, only those that get to zero soonest are clamped.
+        # Groups that would go below zero are clamped there and leave the system. That need not be a descent direction,
+        # and is none where groups nearly coincide: the step is huge then and says little about the others. The careful
+        # step clamps only what is at zero already, and ends where the first group gets there.
         reach = 1.0
         if careful:
             for s in range(moving):
                 g = free[keep[s]]
-                if eta[g] + 0.25 * reach * y[s] < 0.0:
-                    reach = -4.0 * eta[g] / y[s]
+                if eta[g] > 0.0 and eta[g] + reach * y[s] < 0.0:
+                    reach = -eta[g] / y[s]
         left = _ZERO
         for s in range(moving):
             u = keep[s]
             g = free[u]
-            if y[s] > 0.0 or eta[g] + reach * y[s] > 0.0:
-                step[g] = y[s]
+            if y[s] > 0.0 or eta[g] + y[s] > 0.0 or (careful and eta[g] > 0.0):
+                step[g] = reach * y[s]
                 keep[left] = u
                 left += 1
             else:
@@ -283,13 +284,21 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
             before = math.inf
         else:
             before = gap
-            for _ in range(_SWEEPS):
+            for _ in range(min(_SWEEPS, max_iter - used)):
                 _sweep(H, starts, k, alpha, b, q)
-            used += _SWEEPS
+                used += 1
     return used
 
 
-@njit(cache=True, **_options)
+def _jit_cached(function):
+    """Compile for Python, and keep the machine code on disk where a place for it can be found."""
+    try:
+        return njit(cache=True, **_options)(function)
+    except RuntimeError:  # nothing is writable, as in some containers
+        return njit(**_options)(function)
+
+
+@_jit_cached
 def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square, floats, ints):
     """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
 
@@ -350,7 +359,8 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
 
             # No offender was left out, so it is the working set itself that needs a closer look.
             target = max(0.3 * tol, 0.05 * gap) if nw > known else 0.1 * min(target, gap)
-            used += 1 + _solve_working_set(
+            used += 1
+            used += _solve_working_set(
                 H, c_set, local, nw, alpha, target, max_iter - used, b_set, q_set, square, floats, ints
             )
 

@@ -79,7 +79,7 @@ def make_composite_digits(
         Share of pixels that are corrupted: the brightest value that an image has, 16, is added or taken away.
     subset : {"all", "train", "test"}, default="all"
         Which of the 1797 images to draw from. "train" (two thirds) and "test" (one third) share none, so that a model
-        is tested on handwriting that it has not seen.
+        is tested on images that it has not seen.
     random_state : int, RandomState instance or None, default=None
 
     Returns

@@ -22,6 +22,7 @@ Solver = Literal["brp", "svd", "brp-fresh"]
 # Bytes of a block of rows: small enough that all products with a block find it in cache. Reading R twice from memory
 # and writing it once is then all that a label step costs beyond the arithmetic.
 _BLOCK_BYTES = 1 << 20
+_BLOCK_ROWS = 16  # at the least, or the loop over blocks costs more than the cache saves
 
 
 class Alternation:
@@ -44,7 +45,7 @@ class Alternation:
         # The paper's start shares each sample out equally: L^i = X / (labels of the row). It is not low-rank, so it is
         # not stored: the first sweep takes it from X, and the error of every labelled row starts at zero.
         card = np.bincount(np.concatenate(rows), minlength=n)
-        self.share = (1 / (np.maximum(card, 1) * float(self.scale))).astype(dtype)
+        self.share = (1 / np.maximum(card, 1)).astype(dtype)
         self.R = np.zeros((n, p), dtype=dtype)
         unlabelled = np.flatnonzero(card == 0)
         self.R[unlabelled] = self._shared(unlabelled)
@@ -79,7 +80,7 @@ class Alternation:
             blocks = [slice(0, omega.size)]
             Qt = exact_subspace(self._rows_of_R(omega) + U @ C, len(C)).T
         else:
-            step = max(1, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
+            step = max(_BLOCK_ROWS, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
             blocks = [slice(start, start + step) for start in range(0, omega.size, step)]
             Qt = self._start(i).T
             # A Gaussian start is far off: the first sweep takes one more step of the subspace iteration.
@@ -120,6 +121,7 @@ class Alternation:
     def _shared(self, rows: Indices) -> Array:
         """Rows of the paper's start."""
         X: Array = self.X[rows].toarray() if issparse(self.X) else np.take(self.X, rows, axis=0)
+        X /= self.scale
         X *= self.share[rows, None]
         return X
 
@@ -167,7 +169,7 @@ def _power_of_two_above(X: Any) -> Any:
 def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
     """Sum of the squares of each row of X / scale, in float64."""
     energy = np.empty(X.shape[0])
-    step = max(1, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
+    step = max(_BLOCK_ROWS, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
     for start in range(0, len(energy), step):
         block = X[start : start + step] / scale
         squares = block.multiply(block) if issparse(X) else block**2

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from sdgs._validation import (
     check_choice,
@@ -17,6 +16,7 @@ from sdgs._validation import (
     check_number,
     check_ranks,
     check_residual_size,
+    check_seed,
 )
 from sdgs.decomposition._alternation import Alternation, Solver
 from sdgs.decomposition._result import Decomposition
@@ -93,7 +93,7 @@ def decompose(
     check_choice(solver, "solver", SOLVERS)
     max_iter = check_int(max_iter, "max_iter", minimum=1)
     tol = check_number(tol, "tol")
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = check_seed(random_state)
 
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
     result = _decompose(Alternation(X, rows, ranks, K, solver, seed), max_iter, tol)
@@ -117,6 +117,8 @@ def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:
         if len(objective) > 1 and state.solver != "brp-fresh":
             converged |= objective[-2] - objective[-1] <= tol * objective[-2]
 
+    with np.errstate(over="ignore"):  # squares of the largest numbers are inf
+        objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2
     pairs = state.supported()
     shape = state.R.shape
     return Decomposition(
@@ -124,7 +126,7 @@ def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:
         coefficients=tuple(U * state.scale for U, _ in pairs),
         rows=state.rows,
         residual=csr_array((state.values * state.scale, np.unravel_index(state.places, shape)), shape=shape),
-        objective=np.asarray(objective) * float(state.scale) ** 2,
+        objective=objective_of_X,
         n_iter=len(objective),
         converged=converged,
     )
