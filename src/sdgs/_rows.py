@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
 
-    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that is not a
-    number any more is inf; the row is right all the same.
+    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that
+    overflows is inf; the row is right all the same.
     """
     if issparse(X):
         X = X.copy()

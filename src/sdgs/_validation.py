@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,8 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
 def _positive(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
     """Which of ``values`` are 1, if all are 0 or 1."""
     if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
-        try:
+        with suppress(TypeError, ValueError):  # reported below
             values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass  # reported below
     if values.dtype.kind in "biuf":
         positive = values == 1
         if bool(np.all(positive | (values == 0))):

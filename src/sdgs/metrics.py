@@ -111,7 +111,7 @@ def _mean_share(
     return float(counted.mean()) if counted.size else float("nan")
 
 
-def _allowed(value: float, name: str) -> float:
-    if isinstance(value, numbers.Real) and (value in (0, 1) or np.isnan(value)):
+def _allowed(value: Any, name: str) -> float:
+    if isinstance(value, numbers.Real) and (value in (0, 1) or np.isnan(float(value))):
         return float(value)
     raise ValueError(f"{name} must be 0, 1 or numpy.nan, got {value!r}.")

@@ -51,16 +51,19 @@ _GROW = 4  # least number of groups by which a working set grows
 
 @_jit
 def _cholesky(A, n):
-    """Overwrite the lower triangle of A[:n, :n] by its Cholesky factor. False if it is not positive definite."""
+    """Overwrite the lower triangle of A[:n, :n] by its Cholesky factor L, with 1 / L_ii on the diagonal.
+
+    False if A is not positive definite.
+    """
     for i in range(n):
         for j in range(i + 1):
             s = A[i, j]
             for t in range(j):
                 s -= A[i, t] * A[j, t]
             if j < i:
-                A[i, j] = s / A[j, j]
+                A[i, j] = s * A[j, j]
             elif s > 0.0:
-                A[i, i] = math.sqrt(s)
+                A[i, i] = 1.0 / math.sqrt(s)
             else:
                 return False
     return True
@@ -73,14 +76,14 @@ def _forward(A, n, x):
         s = x[i]
         for t in range(i):
             s -= A[i, t] * x[t]
-        x[i] = s / A[i, i]
+        x[i] = s * A[i, i]
 
 
 @_jit
 def _backward(A, n, x):
     """X <- L^-T x."""
     for i in range(n - 1, -1, -1):
-        value = x[i] / A[i, i]
+        value = x[i] * A[i, i]
         x[i] = value
         for t in range(i):
             x[t] -= A[i, t] * value

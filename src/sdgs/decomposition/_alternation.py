@@ -59,6 +59,7 @@ class Alternation:
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
         self._gemm = get_blas_funcs("gemm", dtype=dtype)
+        self._room = np.empty((max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p)), p), dtype=dtype)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -76,12 +77,13 @@ class Alternation:
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         if omega.size == 0:
             return
+        blocks = [slice(start, start + len(self._room)) for start in range(0, omega.size, len(self._room))]
+        if self.sweeps == 0:  # the paper's start is not in U and C: put it back into R
+            for block in blocks:
+                self.R[omega[block]] = self._copy_of(omega[block]) + self._shared(omega[block])
         if self.solver == "svd":
-            blocks = [slice(0, omega.size)]
-            Qt = exact_subspace(self._rows_of_R(omega) + U @ C, len(C)).T
+            Qt = exact_subspace(np.take(self.R, omega, axis=0) + U @ C, len(C)).T
         else:
-            step = max(_BLOCK_ROWS, _BLOCK_BYTES // (self.R.itemsize * self.R.shape[1]))
-            blocks = [slice(start, start + step) for start in range(0, omega.size, step)]
             Qt = self._start(i).T
             # A Gaussian start is far off: the first sweep takes one more step of the subspace iteration.
             for _ in range(2 if self.sweeps == 0 and self.solver == "brp" else 1):
@@ -92,7 +94,7 @@ class Alternation:
         U_new = U @ (C @ Qt.T)
         change = np.vstack([C, Qt])
         for block in blocks:
-            R = self._rows_of_R(omega[block])
+            R = self._copy_of(omega[block])
             U_new[block] += (Qt @ R.T).T
             weights = np.hstack([U[block], -U_new[block]])
             self.R[omega[block]] = self._gemm(1.0, change.T, weights.T, beta=1.0, c=R.T, overwrite_c=1).T
@@ -105,18 +107,15 @@ class Alternation:
         Y1t = (At @ C.T) @ U.T
         Y2t = np.zeros_like(At)
         for block in blocks:
-            R = self._rows_of_R(omega[block])
+            R = self._copy_of(omega[block])
             Y1t[:, block] += At @ R.T
             Y2t += Y1t[:, block] @ R
         Y2t += (Y1t @ U) @ C
         return Y2t.T
 
-    def _rows_of_R(self, rows: Indices) -> Array:
-        """A copy of these rows of R; in the first sweep with the paper's start, which C and U do not hold, added."""
-        R: Array = np.take(self.R, rows, axis=0)
-        if self.sweeps == 0:
-            R += self._shared(rows)
-        return R
+    def _copy_of(self, rows: Indices) -> Array:
+        """These rows of R, in the room for a block."""
+        return np.take(self.R, rows, axis=0, out=self._room[: rows.size], mode="clip")
 
     def _shared(self, rows: Indices) -> Array:
         """Rows of the paper's start."""

@@ -51,8 +51,8 @@ def orthonormal_basis(Y2: Array) -> Array:
 def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
     """Flat positions, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
 
-    Streams over ``E`` in blocks, and holds few more than 2 K candidates. ``floor`` is a magnitude that at least ``K`` entries are known
-    to reach; a good one (the last support gives it) leaves little more than K candidates.
+    Streams over ``E`` in blocks, and holds O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are
+    known to reach; a good one (the last support gives it) leaves little more than K candidates.
     """
     flat = E.reshape(-1)
     if K <= 0 or flat.size == 0:
@@ -66,7 +66,7 @@ def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
         places.append(found + start)
         sizes.append(magnitude[found])
         held += found.size
-        if held > 2 * K + _BLOCK:
+        if held > 4 * K + 4096:
             kept = _largest(np.concatenate(sizes), K)
             places, sizes, held = [np.concatenate(places)[kept]], [np.concatenate(sizes)[kept]], K
             floor = max(floor, float(sizes[0].min()))
