@@ -1,5 +1,20 @@
-"""Data to start with."""
+"""Data to start with, and readers of the files in which this field shares data."""
 
+from sdgs.datasets._arff import DataFileError, load_arff
+from sdgs.datasets._dataset import Dataset, Statistics
+from sdgs.datasets._formats import load_meka, load_mulan, load_svmlight
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 
-__all__ = ["CompositeDigits", "LabelSubspaces", "make_composite_digits", "make_label_subspaces"]
+__all__ = [
+    "CompositeDigits",
+    "DataFileError",
+    "Dataset",
+    "LabelSubspaces",
+    "Statistics",
+    "load_arff",
+    "load_meka",
+    "load_mulan",
+    "load_svmlight",
+    "make_composite_digits",
+    "make_label_subspaces",
+]
