@@ -4,13 +4,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sdgs import datasets, metrics
+    from sdgs import baselines, datasets, metrics
     from sdgs._classifier import SDGSClassifier
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Decomposition", "GroupCodes", "SDGSClassifier", "datasets", "decompose", "group_lasso", "metrics"]
+__all__ = [
+    "Decomposition",
+    "GroupCodes",
+    "SDGSClassifier",
+    "baselines",
+    "datasets",
+    "decompose",
+    "group_lasso",
+    "metrics",
+]
 
 # Names load on first use, so that `import sdgs` costs nothing: scikit-learn alone takes most of a second.
 _HOME = {
@@ -25,7 +34,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("datasets", "metrics"):
+    if name in ("baselines", "datasets", "metrics"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

@@ -1,23 +1,21 @@
-"""The estimator: validates, calls the two stages, and gives the labels back the way they came."""
+"""The estimator: checks its parameters, and calls the two stages."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
+from sdgs._base import MultiLabelClassifier
 from sdgs._rows import unit_rows
 from sdgs._validation import check_choice, check_labels, check_n_jobs, check_number
-from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
+from sdgs.coding import group_lasso, least_squares_parts
 from sdgs.decomposition import decompose
 
 
-class SDGSClassifier(ClassifierMixin, BaseEstimator):
+class SDGSClassifier(MultiLabelClassifier):
     r"""Multi-label classification by structured decomposition and group sparsity (SDGS).
 
     Training takes the data apart into one low-rank component a label and a sparse residual (:func:`sdgs.decompose`);
@@ -109,23 +107,7 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the subspace of every label.
-
-        Parameters
-        ----------
-        X : array-like, sparse or DataFrame of shape (n, p)
-        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
-            Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere
-            in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = self._check_X(X, reset=True)
-        labels = self._check_y(X, y)
+    def _fit(self, X: Any, labels: Any) -> None:
         self.decomposition_ = decompose(
             self._scaled(X),
             labels,
@@ -138,42 +120,15 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         )
         self.components_ = self.decomposition_.components
         self.n_iter_ = self.decomposition_.n_iter
-        return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Evidence for each label: the l1 norm of its part of a sample's code.
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """The l1 norm of each label's part of a sample's code."""
+        X = self._scaled(X)
+        tol = 1e-6 if X.dtype == np.float64 else 1e-5
+        return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs).l1_norms()
 
-        Returns
-        -------
-        ndarray of shape (n, k)
-            For a 1-D target with two classes shape (n,): the evidence for the second less that for the first.
-        """
-        scores = self._encode(X).l1_norms()
-        if self._one_class_a_sample and scores.shape[1] == 2:
-            return np.asarray(scores[:, 1] - scores[:, 0])
-        return scores
-
-    def predict(self, X: Any) -> Any:
-        """Labels of each sample, in the form in which ``fit`` got them.
-
-        Returns
-        -------
-        ndarray, csr_array or DataFrame of shape (n, k), or ndarray of shape (n,)
-            0/1 with the dtype of ``y``; CSR if ``y`` was sparse; a DataFrame with the columns and dtypes of ``y`` (and
-            the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the most
-            evidence.
-        """
-        scores = self.decision_function(X)
-        if self._one_class_a_sample:
-            best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-            return self.classes_[best]
-        positive = (scores >= self.threshold).astype(self._label_dtype)
-        if self._label_columns is not None:
-            import pandas as pd
-
-            index = X.index if isinstance(X, pd.DataFrame) else None
-            return pd.DataFrame(positive, index=index, columns=self._label_columns.index).astype(self._label_columns)
-        return csr_array(positive) if self._sparse_labels else positive
+    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(scores >= self.threshold)
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
         """What each label contributes to each sample, in the units of ``X``.
@@ -194,11 +149,12 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, k, p)
         """
         check_is_fitted(self)
+        self._check_parameters()
         features = self._check_X(X, reset=False)
         n, k = features.shape[0], len(self.components_)
         if labels is None:
             least = np.finfo(np.float32).tiny if self._one_class_a_sample else self.threshold
-            chosen = self._encode(X).l1_norms() >= least
+            chosen = self._scores(features) >= least
         else:
             if self._one_class_a_sample and np.ndim(labels) == 1:
                 labels = np.asarray(labels)[:, None] == self.classes_
@@ -219,55 +175,11 @@ class SDGSClassifier(ClassifierMixin, BaseEstimator):
         check_number(self.threshold, "threshold", positive=True)
         check_n_jobs(self.n_jobs)
 
-    def _encode(self, X: Any) -> GroupCodes:
-        check_is_fitted(self)
-        self._check_parameters()
-        X = self._scaled(self._check_X(X, reset=False))
-        tol = 1e-6 if X.dtype == np.float64 else 1e-5
-        return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs)
-
     def _scaled(self, X: Any) -> Any:
         return X if self.scaling is None else unit_rows(X)[0]
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
-
-    def _check_y(self, X: Any, y: Any) -> Any:
-        """The target as a label matrix; remembers its form for ``predict``."""
-        if y is None:
-            raise ValueError("SDGSClassifier requires y to be passed, but the target y is None.")
-        check_consistent_length(X, y)
-        is_frame = hasattr(y, "columns") and hasattr(y, "iloc")
-        self._label_columns = y.dtypes if is_frame else None  # a Series: the names, and a dtype for each
-        self._sparse_labels = issparse(y)
-        if is_frame and not y.columns.is_unique:
-            raise ValueError("y has columns of the same name. Rename them: each is a label.")
-        if not self._sparse_labels:
-            y = y.to_numpy() if is_frame else np.asarray(y)
-        self._one_class_a_sample = not (is_frame or issparse(y)) and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
-        if self._one_class_a_sample:
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            try:
-                check_classification_targets(y)
-                self.classes_, codes = np.unique(y, return_inverse=True)
-            except TypeError:
-                raise ValueError(
-                    "y has classes of different types, which have no order. Make them all strings."
-                ) from None
-            return csr_array((np.ones(codes.size), (np.arange(codes.size), codes)))
-        labels = check_labels(y, n_samples=X.shape[0], name="y")
-        self._label_dtype = np.dtype(np.int64) if y.dtype == object else y.dtype
-        self.classes_ = np.arange(labels.shape[1])
-        if self._label_columns is not None:
-            self.classes_ = np.empty(labels.shape[1], dtype=object)
-            self.classes_[:] = list(self._label_columns.index)
-        return labels
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
         # The labels are read out as in the paper, by a fixed threshold and without the signs of the code.
         tags.classifier_tags.poor_score = True
         return tags

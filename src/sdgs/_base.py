@@ -1,0 +1,134 @@
+"""What every multi-label classifier here has in common: targets in many forms, taken in and given back."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from sdgs._validation import check_labels
+
+
+class LabelTarget:
+    """Mixin: a target in any of the forms that users have, as a label matrix."""
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+
+    def _check_y(self, X: Any, y: Any) -> Any:
+        """The target as a label matrix; remembers its form for ``predict``."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        check_consistent_length(X, y)
+        is_frame = hasattr(y, "columns") and hasattr(y, "iloc")
+        self._label_columns = y.dtypes if is_frame else None  # a Series: the names, and a dtype for each
+        self._sparse_labels = issparse(y)
+        if is_frame and not y.columns.is_unique:
+            raise ValueError("y has columns of the same name. Rename them: each is a label.")
+        if not self._sparse_labels:
+            y = y.to_numpy() if is_frame else np.asarray(y)
+        self._one_class_a_sample = not (is_frame or issparse(y)) and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
+        if self._one_class_a_sample:
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            try:
+                check_classification_targets(y)
+                self.classes_, codes = np.unique(y, return_inverse=True)
+            except TypeError:
+                raise ValueError(
+                    "y has classes of different types, which have no order. Make them all strings."
+                ) from None
+            return check_labels(csr_array((np.ones(codes.size), (np.arange(codes.size), codes))), name="y")
+        labels = check_labels(y, n_samples=X.shape[0], name="y")
+        self._label_dtype = np.dtype(np.int64) if y.dtype == object else y.dtype
+        self.classes_ = np.arange(labels.shape[1])
+        if self._label_columns is not None:
+            self.classes_ = np.empty(labels.shape[1], dtype=object)
+            self.classes_[:] = list(self._label_columns.index)
+        return labels
+
+
+class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
+    """Validates and gives labels back the way they came. A subclass learns, scores and decides.
+
+    It has ``_check_parameters()``, ``_fit(X, labels)`` with a boolean CSC label matrix, ``_scores(X)`` of shape (n, k),
+    and ``_positive(scores)``.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from samples and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+            Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere
+            in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = self._check_X(X, reset=True)
+        self._fit(X, self._check_y(X, y))
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Evidence for each label.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            For a 1-D target with two classes shape (n,): the evidence for the second less that for the first.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        scores = self._scores(self._check_X(X, reset=False))
+        if self._one_class_a_sample and scores.shape[1] == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
+
+    def predict(self, X: Any) -> Any:
+        """Labels of each sample, in the form in which ``fit`` got them.
+
+        Returns
+        -------
+        ndarray, csr_array or DataFrame of shape (n, k), or ndarray of shape (n,)
+            0/1 with the dtype of ``y``; CSR if ``y`` was sparse; a DataFrame with the columns and dtypes of ``y`` (and
+            the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the most
+            evidence.
+        """
+        scores = self.decision_function(X)
+        if self._one_class_a_sample:
+            best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+            return self.classes_[best]
+        positive = self._positive(scores).astype(self._label_dtype)
+        if self._label_columns is not None:
+            import pandas as pd
+
+            index = X.index if isinstance(X, pd.DataFrame) else None
+            return pd.DataFrame(positive, index=index, columns=self._label_columns.index).astype(self._label_columns)
+        return csr_array(positive) if self._sparse_labels else positive
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _fit(self, X: Any, labels: Any) -> None:
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
