@@ -126,6 +126,15 @@ def test_binary_relevance_is_one_svm_a_label(small):
     np.testing.assert_array_equal(model.predict(X_test)[:, :3], rival.predict(X_test))
 
 
+def test_sparse_data_with_long_indices(small):
+    X, Y, X_test = small
+    long = csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    expected = BinaryRelevance(random_state=0).fit(csr_array(X), Y).decision_function(X_test)
+    found = BinaryRelevance(random_state=0).fit(long, Y).decision_function(X_test)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_labels_that_all_or_none_have(small):
     X, Y, X_test = small
     Y[:, 0] = 1

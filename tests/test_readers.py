@@ -74,6 +74,7 @@ def test_sparse_files_stay_sparse_and_leave_out_the_first_value(mulan):
 """
     data = mulan(text, ["l"])
     assert issparse(data.X)
+    assert data.X.indices.dtype == data.X.indptr.dtype == np.int32  # or much of scikit-learn would refuse it
     assert data.feature_names == ("rain", "dry", "a", "colour=red", "colour=green", "colour=blue")
     np.testing.assert_array_equal(data.X.toarray(), [[1, 0, 0, 1, 0, 0], [0, 0, 1.5, 1, 0, 0], [1, 1, -2, 0, 0, 1]])
     np.testing.assert_array_equal(data.Y, [[0], [1], [0]])

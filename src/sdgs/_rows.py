@@ -1,10 +1,10 @@
-"""Rows of unit norm, at any scale."""
+"""Small things that rows of a matrix need: unit norm at any scale, indices that others take."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
@@ -23,6 +23,13 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     X, norms = _divide_rows(X, np.sqrt(squares).astype(X.dtype), in_place=True)
     with np.errstate(over="ignore"):
         return X, largest * norms
+
+
+def narrow_indices(X: Any) -> Any:
+    """A CSR matrix with 32-bit indices where they suffice: much of scikit-learn takes no others. Shares the values."""
+    if X.indices.dtype == np.int32 == X.indptr.dtype or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def _divide_rows(X: Any, by: NDArray[Any], in_place: bool = False) -> tuple[Any, NDArray[Any]]:

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.svm import LinearSVC
 
 from sdgs._base import MultiLabelClassifier
+from sdgs._rows import narrow_indices
 from sdgs._validation import check_int, check_n_jobs, check_number
 
 
@@ -61,6 +63,7 @@ class BinaryRelevance(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Any) -> None:
         columns = labels.toarray().T
+        X = narrow_indices(X) if issparse(X) else X
         fits = Parallel(n_jobs=self.n_jobs)(delayed(self._fit_label)(X, column) for column in columns)
         self.coef_ = np.stack([coef for coef, _, _ in fits])
         self.intercept_ = np.asarray([intercept for _, intercept, _ in fits])

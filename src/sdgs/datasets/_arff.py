@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack, issparse
 
+from sdgs._rows import narrow_indices
 from sdgs.datasets._dataset import Dataset
 
 MAX_BYTES = 4 << 30  # of text after decompression: no multi-label file comes near, and a gzip bomb stops there
@@ -248,7 +249,7 @@ def dataset_from(table: Table, labels: list[str], path: Path) -> Dataset:
     flush()
     n = table.values.shape[0]
     if issparse(table.values):
-        X = hstack([csr_array(part) for part in parts], format="csr") if parts else csr_array((n, 0))
+        X = narrow_indices(hstack([csr_array(part) for part in parts], format="csr")) if parts else csr_array((n, 0))
     else:
         X = np.hstack(parts) if parts else np.zeros((n, 0))
     return Dataset(
