@@ -161,22 +161,6 @@ def test_directions_that_rows_do_not_support_are_dropped():
     np.testing.assert_allclose(result.low_rank(0)[:2], X[:2], atol=1e-12)
 
 
-def test_a_direction_that_was_idle_can_wake_up():
-    # Rows 0 and 1 start equal for label 0 and come to differ only when label 1 has taken its share of row 1.
-    rng = np.random.default_rng(0)
-    X = np.zeros((12, 8))
-    X[:2, 4:] = rng.standard_normal(4)
-    X[2:, :4] = rng.standard_normal((10, 1)) * rng.standard_normal(4)
-    Y = np.zeros((12, 2), dtype=int)
-    Y[:2, 0] = 1
-    Y[1:, 1] = 1
-    X[1, :4] += X[2, :4]
-    svd = decompose(X, Y, n_components=[2, 1], residual_size=0, solver="svd", tol=1e-12, max_iter=500)
-    brp = decompose(X, Y, n_components=[2, 1], residual_size=0, tol=1e-12, max_iter=500, random_state=0)
-    assert svd.objective[-1] < 1e-10
-    assert brp.objective[-1] < 1e-10
-
-
 def test_only_the_residual_reaches_samples_without_a_label():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 5))

@@ -3,7 +3,7 @@
 The problem, for a row x of unit norm and the dictionary C of orthonormal groups, with G = C C^T and c = C x::
 
     P(b) = 1/2 ||x - b C||^2 + alpha sum_g ||b_g||        q = c - G b  (the correlations of the error rho)
-    D(t) = t x.rho - t^2/2 ||rho||^2                      |t| <= alpha / max_g ||q_g||
+    D(t) = t x.rho - t^2/2 ||rho||^2                      0 <= t <= alpha / max_g ||q_g||
     ||rho||^2 = 1 - b.c - b.q,   x.rho = 1 - b.c          gap = (P - D) / P(0),   P(0) = 1/2
 
 Everything is in Gram form, so a row costs nothing that grows with p. Three ideas, from the outside in:
@@ -117,9 +117,8 @@ def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
     rho2 = max(1.0 - bc - bq, 0.0)
     x_rho = 1.0 - bc
     t = alpha / worst
-    if t * rho2 > abs(x_rho):
-        t = abs(x_rho) / rho2
-    t = math.copysign(t, x_rho)
+    if t * rho2 > x_rho:
+        t = max(x_rho, 0.0) / rho2
     return max(rho2 + 2.0 * alpha * penalty - t * (2.0 * x_rho - t * rho2), 0.0)
 
 

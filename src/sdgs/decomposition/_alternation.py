@@ -136,19 +136,15 @@ class Alternation:
         ]
 
     def _start(self, i: int) -> Array:
-        """A (p, r): the last subspace, with Gaussian columns for the directions that carry nothing.
+        """A (p, r): the last subspace, or in the first sweep, and always for "brp-fresh", a Gaussian matrix.
 
-        Directions that carry nothing are all of them in the first sweep, and later those with which QR filled up a
-        deficient basis; left alone, such a direction may never find what the label's rows come to need.
         Seeding by sweep and label makes a draw independent of the order in which labels are visited.
         """
-        A = self.C[i].T.copy()
-        fresh = self.solver == "brp-fresh"
-        idle = np.ones(A.shape[1], dtype=bool) if fresh else np.linalg.norm(self.U[i], axis=0) <= self.floors[i]
-        if idle.any():
-            rng = np.random.default_rng((self.seed, self.sweeps, i))
-            A[:, idle] = rng.standard_normal((len(A), int(idle.sum()))) / np.sqrt(len(A))
-        return A
+        r, p = self.C[i].shape
+        if self.sweeps > 0 and self.solver != "brp-fresh":
+            return self.C[i].T
+        rng = np.random.default_rng((self.seed, self.sweeps, i))
+        return rng.standard_normal((p, r)).astype(self.R.dtype)
 
 
 def sum_of_squares(A: Array) -> float:
