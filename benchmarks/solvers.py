@@ -1,4 +1,4 @@
-"""How fast the two solvers are, as ratios measured in one run. Run with `make bench`.
+"""How fast the two solvers are, as ratios measured in one run. Run with `make bench`; it fails where a goal is missed.
 
 Training: bilateral random projections against exact SVDs, one BLAS thread. Coding: this library's solver against block
 descent alone, one thread, on subspaces that overlap: those that training finds in Mediamill where SDGS_DATA points to
@@ -83,21 +83,30 @@ def training():
             f"{brp.objective[-1] / total:.2e}",
         )
         claim(f"brp comes within 1 % of svd's error, or under 1e-4: {name}", near.any() and near[-1])
-        claim(f"and gets there at least {least} times faster", svd_time >= least * near_time)
+        claim(f"and the whole run is at least {least} times faster", svd_time >= least * brp_time)
     console.print(table)
 
 
 @njit
 def block_descent(c, G, starts, alpha, tol, max_sweeps, sweeps):
-    """Working-set block coordinate descent in Gram form, and nothing else. Returns the codes."""
+    """Working-set block coordinate descent in Gram form: the library's solver, its sets and targets, without Newton."""
     n, R = c.shape
     k = starts.size - 1
     codes = np.zeros((n, R))
-    norms, scratch = np.empty(R), np.empty(R)
+    norms, sizes, scratch = np.empty(R), np.empty(R), np.empty(R)
     for row in range(n):
-        b, q = codes[row], c[row].copy()
-        while sweeps[row] < max_sweeps and _gap(c[row], starts, k, alpha, b, q, scratch, norms) > tol:
-            inside = [g for g in range(k) if scratch[g] > 0 or norms[g] > alpha]
+        b, q, target = codes[row], c[row].copy(), 1.0
+        while sweeps[row] < max_sweeps:
+            gap = _gap(c[row], starts, k, alpha, b, q, sizes, norms)
+            if gap <= tol:
+                break
+            inside = [g for g in range(k) if sizes[g] > 0]
+            known = len(inside)
+            others = [(-norms[g], g) for g in range(k) if sizes[g] == 0 and norms[g] > alpha]
+            others.sort()
+            for place in range(min(len(others), max(4, known))):
+                inside.append(others[place][1])
+            target = max(0.3 * tol, 0.05 * gap) if len(inside) > known else 0.1 * min(target, gap)
             index = np.array([i for g in inside for i in range(starts[g], starts[g + 1])])
             bounds = np.zeros(len(inside) + 1, dtype=np.int64)
             for u in range(len(inside)):
@@ -105,10 +114,12 @@ def block_descent(c, G, starts, alpha, tol, max_sweeps, sweeps):
             H = G[index][:, index].copy()
             b_set, q_set, c_set = b[index], q[index], c[row][index]
             while sweeps[row] < max_sweeps:
-                _sweep(H, bounds, len(inside), alpha, b_set, q_set)
-                sweeps[row] += 1
-                if _gap(c_set, bounds, len(inside), alpha, b_set, q_set, scratch, norms) <= 0.3 * tol:
+                for _ in range(5):
+                    _sweep(H, bounds, len(inside), alpha, b_set, q_set)
+                sweeps[row] += 5
+                if _gap(c_set, bounds, len(inside), alpha, b_set, q_set, scratch, norms) <= target:
                     break
+            b[:] = 0.0
             b[index] = b_set
             q[:] = c[row] - G @ b
     return codes
@@ -168,7 +179,7 @@ def coding():
             f"{theirs / few / (ours / len(X)):.0f}x",
         )
         claim(f"every row converges: {name}", result.converged.all())
-        if name == "Mediamill, raw":
+        if name.startswith("Mediamill"):
             claim(f"at least 30 times faster than block descent: {name}", theirs / few >= 30 * ours / len(X))
     console.print(table)
 
@@ -180,8 +191,7 @@ def start_up():
         table.add_column(name, justify="right" if name == "seconds" else "left")
     setup = "import time, numpy as np; t = time.perf_counter(); "
     first = "g([[1.0, 0.2]], [np.eye(2)[:1], np.eye(2)[1:]], 0.1); print(time.perf_counter() - t)"
-    # Numba has a start-up of its own, a third of a second: a trivial function is compiled before the clock starts.
-    coded = f"from sdgs import group_lasso as g; import numba; numba.njit(lambda x: x)(1); {setup}{first}"
+    coded = f"from sdgs import group_lasso as g; import numba; {setup}{first}"
     steps = [
         ("import sdgs", setup + "import sdgs; print(time.perf_counter() - t)", 1),
         (

@@ -153,8 +153,8 @@ class SDGSClassifier(MultiLabelClassifier):
         features = self._check_X(X, reset=False)
         n, k = features.shape[0], len(self.components_)
         if labels is None:
-            least = np.finfo(np.float32).tiny if self._one_class_a_sample else self.threshold
-            chosen = self._scores(features) >= least
+            scores = self._scores(features)
+            chosen = scores > 0 if self._one_class_a_sample else self._positive(scores)
         else:
             if self._one_class_a_sample and np.ndim(labels) == 1:
                 labels = np.asarray(labels)[:, None] == self.classes_

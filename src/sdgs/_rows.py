@@ -13,14 +13,15 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that
     overflows is inf; the row is right all the same.
     """
+    X = X.copy()
     if issparse(X):
-        X = X.copy()
         largest = np.asarray(abs(X).max(axis=1).todense()).reshape(-1).astype(X.dtype)
     else:
         largest = np.abs(X).max(axis=1, initial=0)
-    X, largest = _divide_rows(X, largest)
+    _divide_rows(X, largest)
     squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1) if issparse(X) else np.einsum("ij,ij->i", X, X)
-    X, norms = _divide_rows(X, np.sqrt(squares).astype(X.dtype), in_place=True)
+    norms = np.sqrt(squares).astype(X.dtype)
+    _divide_rows(X, norms)
     with np.errstate(over="ignore"):
         return X, largest * norms
 
@@ -32,13 +33,10 @@ def narrow_indices(X: Any) -> Any:
     return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def _divide_rows(X: Any, by: NDArray[Any], in_place: bool = False) -> tuple[Any, NDArray[Any]]:
-    """``X`` with each row divided by a number; rows whose number is 0 are left alone."""
+def _divide_rows(X: Any, by: NDArray[Any]) -> None:
+    """Divide each row of ``X`` by a number, in place; rows whose number is 0 are left alone."""
     divisor = np.where(by > 0, by, 1).astype(X.dtype)
     if issparse(X):
         X.data /= np.repeat(divisor, np.diff(X.indptr))
-    elif in_place:
-        X /= divisor[:, None]
     else:
-        X = X / divisor[:, None]
-    return X, by
+        X /= divisor[:, None]

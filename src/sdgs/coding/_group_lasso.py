@@ -100,8 +100,8 @@ def group_lasso(
     Notes
     -----
     Memory: the codes, the Gram matrix of the dictionary (R x R), and for each thread 64 MiB and the squares of the
-    largest working set. Where subspaces coincide the code
-    is not unique: objective and gap are right, but which of the twins gets the coefficients is arbitrary.
+    largest working set. Where subspaces coincide the code is not unique: objective and gap are right, but which of the
+    twins gets the coefficients is arbitrary.
 
     Examples
     --------

@@ -61,8 +61,8 @@ def decompose(
         How a label's subspace is updated. ``"svd"``: exactly (equation 5). ``"brp"``: bilateral random projections
         started from the subspace of the last sweep, one step of a subspace iteration (two from the Gaussian start of
         the first sweep); the error never rises. ``"brp-fresh"``: from a fresh Gaussian matrix every time, as
-        Algorithm 1 is printed; the error may rise, and it
-        stops only by ``tol`` on the error itself. Kept for comparison.
+        Algorithm 1 is printed; the error may rise, and it stops only by ``tol`` on the error itself. Kept for
+        comparison.
     max_iter : int, default=100
         Most sweeps over all labels.
     tol : float, default=1e-4
