@@ -89,7 +89,23 @@ def training():
 
 @njit
 def block_descent(c, G, starts, alpha, tol, max_sweeps, sweeps):
-    """Working-set block coordinate descent in Gram form: the library's solver, its sets and targets, without Newton."""
+    """Block coordinate descent alone, over all groups, in Gram form."""
+    n, R = c.shape
+    codes, norms, sizes = np.zeros((n, R)), np.empty(R), np.empty(R)
+    for row in range(n):
+        b, q = codes[row], c[row].copy()
+        while sweeps[row] < max_sweeps:
+            for _ in range(5):
+                _sweep(G, starts, starts.size - 1, alpha, b, q)
+            sweeps[row] += 5
+            if _gap(c[row], starts, starts.size - 1, alpha, b, q, sizes, norms) <= tol:
+                break
+    return codes
+
+
+@njit
+def block_descent_on_sets(c, G, starts, alpha, tol, max_sweeps, sweeps):
+    """The same on working sets: the library's solver, its sets and targets, without Newton."""
     n, R = c.shape
     k = starts.size - 1
     codes = np.zeros((n, R))
@@ -156,31 +172,34 @@ def unit(X):
 
 def coding():
     """Time a row of both ways to code."""
-    alpha, tol, few = 0.2, 1e-6, 40
+    alpha, tol, few = 0.2, 1e-6, 100
     table = Table(
         title=f"Coding: alpha = {alpha}, relative gap {tol:g}, one thread, milliseconds a row", title_justify="left"
     )
-    for name in ("dictionary (r = 3)", "sdgs", "converged", "block descent", "converged", "ratio"):
+    for name in ("dictionary (r = 3)", "sdgs", "converged", "block descent", "ratio", "on working sets", "ratio"):
         table.add_column(name, justify="left" if name.startswith("dict") else "right")
     for name, components, X in dictionaries():
         group_lasso(X[:2], components, alpha)  # compile
         ours, result = seconds(lambda X=X, components=components: group_lasso(X, components, alpha, tol=tol))
+        ours /= len(X)
         C = np.vstack([C for C in components if len(C)])
         starts = np.concatenate([[0], np.cumsum([len(C) for C in components if len(C)])])
-        c, G, sweeps = X[:few] @ C.T, C @ C.T, np.zeros(few, dtype=np.int64)
-        block_descent(c[:1], G, starts, alpha, 0.1, 5, np.zeros(1, dtype=np.int64))  # compile
-        theirs, _ = seconds(lambda c=c, G=G, s=starts, w=sweeps: block_descent(c, G, s, alpha, tol, 100_000, w), 1)
+        c, G = X[:few] @ C.T, C @ C.T
+        theirs = []
+        for rival in (block_descent, block_descent_on_sets):
+            rival(c[:1], G, starts, alpha, 0.1, 5, np.zeros(1, dtype=np.int64))  # compile
+            sweeps = np.zeros(few, dtype=np.int64)
+            time, _ = seconds(lambda r=rival, c=c, G=G, s=starts, w=sweeps: r(c, G, s, alpha, tol, 100_000, w), 1)
+            theirs.append(time / few)
         table.add_row(
             name,
-            f"{1e3 * ours / len(X):.3f}",
+            f"{1e3 * ours:.3f}",
             f"{result.converged.mean():.1%}",
-            f"{1e3 * theirs / few:.2f}",
-            f"{np.mean(sweeps < 100_000):.1%}",
-            f"{theirs / few / (ours / len(X)):.0f}x",
+            *(cell for time in theirs for cell in (f"{1e3 * time:.2f}", f"{time / ours:.0f}x")),
         )
         claim(f"every row converges: {name}", result.converged.all())
         if name.startswith("Mediamill"):
-            claim(f"at least 30 times faster than block descent: {name}", theirs / few >= 30 * ours / len(X))
+            claim(f"at least 30 times faster than block descent alone: {name}", theirs[0] >= 30 * ours)
     console.print(table)
 
 
@@ -191,7 +210,8 @@ def start_up():
         table.add_column(name, justify="right" if name == "seconds" else "left")
     setup = "import time, numpy as np; t = time.perf_counter(); "
     first = "g([[1.0, 0.2]], [np.eye(2)[:1], np.eye(2)[1:]], 0.1); print(time.perf_counter() - t)"
-    coded = f"from sdgs import group_lasso as g; import numba; {setup}{first}"
+    trivial = "numba.njit(lambda x: x + 1)(1)"
+    coded = f"from sdgs import group_lasso as g; import numba; {trivial}; {setup}{first}"
     steps = [
         ("import sdgs", setup + "import sdgs; print(time.perf_counter() - t)", 1),
         (
@@ -199,8 +219,13 @@ def start_up():
             setup + "from sdgs import SDGSClassifier; print(time.perf_counter() - t)",
             2,
         ),
-        ("the first group_lasso, compiled", coded, 4),
-        ("the first group_lasso, compiled code cached", coded, 1),
+        (
+            "Numba's own start-up: compile x + 1",
+            f"import numba; {setup}{trivial}; print(time.perf_counter() - t)",
+            1,
+        ),
+        ("then the first group_lasso, compiled", coded, 4),
+        ("or loaded from the compiler's cache", coded, 1),
     ]
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}

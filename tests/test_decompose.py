@@ -261,7 +261,7 @@ def test_the_result_is_frozen():
 def test_largest_entries(size, K, seed, distinct):
     rng = np.random.default_rng(seed)
     E = rng.integers(-distinct, distinct + 1, size=size).astype(float)
-    with mock.patch("sdgs.decomposition._steps._BLOCK", 64):
+    with mock.patch.multiple("sdgs.decomposition._steps", _BLOCK=64, _SAMPLE=20):
         places = largest_entries(E[None, :], K)
     assert places.size == min(K, np.count_nonzero(E))
     assert np.array_equal(places, np.unique(places))

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_blas_funcs
+from scipy.linalg import eigh, get_blas_funcs
 from scipy.sparse import issparse
 
 from sdgs.decomposition._steps import (
@@ -23,6 +23,8 @@ Solver = Literal["brp", "svd", "brp-fresh"]
 # and writing it once is then all that a label step costs beyond the arithmetic.
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ROWS = 16  # at the least, or the loop over blocks costs more than the cache saves
+
+_OVERSAMPLING = 4  # columns beyond the rank in the first random projection of a label
 
 
 class Alternation:
@@ -47,8 +49,6 @@ class Alternation:
         card = np.bincount(np.concatenate(rows), minlength=n)
         self.share = (1 / np.maximum(card, 1)).astype(dtype)
         self.R = np.zeros((n, p), dtype=dtype)
-        unlabelled = np.flatnonzero(card == 0)
-        self.R[unlabelled] = self._shared(unlabelled)
 
         # Below this a singular value of a label's rows is rounding.
         eps = float(np.finfo(dtype).eps)
@@ -59,7 +59,12 @@ class Alternation:
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
         self._gemm = get_blas_funcs("gemm", dtype=dtype)
-        self._room = np.empty((max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p)), p), dtype=dtype)
+        size = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
+        self._room = np.empty((2, size, p), dtype=dtype)
+        unlabelled = np.flatnonzero(card == 0)
+        for start in range(0, unlabelled.size, size):
+            block = unlabelled[start : start + size]
+            self.R[block] = self._shared(block)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -77,51 +82,77 @@ class Alternation:
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         if omega.size == 0:
             return
-        blocks = [slice(start, start + len(self._room)) for start in range(0, omega.size, len(self._room))]
-        if self.sweeps == 0:  # the paper's start is not in U and C: put it back into R
-            for block in blocks:
-                self.R[omega[block]] = self._copy_of(omega[block]) + self._shared(omega[block])
+        size = self._room.shape[1]
+        blocks = [slice(start, start + size) for start in range(0, omega.size, size)]
         if self.solver == "svd":
-            Qt = exact_subspace(np.take(self.R, omega, axis=0) + U @ C, len(C)).T
+            if self.sweeps == 0:
+                for block in blocks:
+                    self._with_start(omega[block])
+            Q = exact_subspace(np.take(self.R, omega, axis=0) + U @ C, len(C))
+        elif self.sweeps > 0 and self.solver == "brp":
+            Q = orthonormal_basis(self._gram_times(i, blocks, C.T))
         else:
-            Qt = self._start(i).T
-            # A Gaussian start is far off: the first sweep takes one more step of the subspace iteration.
-            for _ in range(2 if self.sweeps == 0 and self.solver == "brp" else 1):
-                Qt = orthonormal_basis(self._gram_times(i, blocks, Qt)).T
+            Q = self._random_subspace(i, blocks)
 
         # L^i := N Q Q^T, so that R changes by U C - U_new Q^T.
-        Qt = np.ascontiguousarray(Qt)
-        U_new = U @ (C @ Qt.T)
+        Qt = np.ascontiguousarray(Q.T)
         change = np.vstack([C, Qt])
+        weights = np.hstack([U, -U @ (C @ Q)])
+        U_new = weights[:, len(C) :]  # negative until it is whole
         for block in blocks:
             R = self._copy_of(omega[block])
-            U_new[block] += (Qt @ R.T).T
-            weights = np.hstack([U[block], -U_new[block]])
-            self.R[omega[block]] = self._gemm(1.0, change.T, weights.T, beta=1.0, c=R.T, overwrite_c=1).T
-        self.U[i], self.C[i] = U_new, Qt
+            U_new[block] -= (Qt @ R.T).T
+            self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
+        self.U[i], self.C[i] = -U_new, Qt
 
-    def _gram_times(self, i: int, blocks: list[slice], At: Array) -> Array:
+    def _random_subspace(self, i: int, blocks: list[slice]) -> Array:
+        """Q (p, r) from a Gaussian matrix, seeded by sweep and label: the order of the labels changes no draw.
+
+        "brp-fresh" takes one step from it, as printed. A start for "brp" should be nearer: some columns more find a
+        subspace that holds the leading one, and the step is taken from the best r directions in it (Rayleigh-Ritz).
+        """
+        r, p = self.C[i].shape
+        width = r if self.solver == "brp-fresh" else min(r + _OVERSAMPLING, p)
+        A: Array = np.random.default_rng((self.seed, self.sweeps, i)).standard_normal((p, width)).astype(self.R.dtype)
+        Q = orthonormal_basis(self._gram_times(i, blocks, A, add_start=self.sweeps == 0))
+        if self.solver == "brp-fresh":
+            return Q
+        Y2 = self._gram_times(i, blocks, Q)
+        _, axes = eigh(Q.T @ Y2, check_finite=False)
+        return orthonormal_basis(Y2 @ axes[:, -r:])
+
+    def _gram_times(self, i: int, blocks: list[slice], A: Array, add_start: bool = False) -> Array:
         """Y2 = N^T (N A), N = R + L^i: products with R by blocks of rows that stay in cache, and small corrections."""
         omega, U, C = self.rows[i], self.U[i], self.C[i]
-        At = np.ascontiguousarray(At)
+        At = np.ascontiguousarray(A.T)
         Y1t = (At @ C.T) @ U.T
         Y2t = np.zeros_like(At)
         for block in blocks:
-            R = self._copy_of(omega[block])
+            R = self._with_start(omega[block]) if add_start else self._copy_of(omega[block])
             Y1t[:, block] += At @ R.T
             Y2t += Y1t[:, block] @ R
         Y2t += (Y1t @ U) @ C
         return Y2t.T
 
     def _copy_of(self, rows: Indices) -> Array:
-        """These rows of R, in the room for a block."""
-        return np.take(self.R, rows, axis=0, out=self._room[: rows.size], mode="clip")
+        """These rows of R, in the room for a block: fresh memory for every block would cost more than the copy."""
+        return np.take(self.R, rows, axis=0, out=self._room[0, : rows.size], mode="clip")
+
+    def _with_start(self, rows: Indices) -> Array:
+        """The same, with the paper's start of one label, which is not in U and C, put back into R."""
+        R = self._copy_of(rows)
+        R += self._shared(rows)
+        self.R[rows] = R
+        return R
 
     def _shared(self, rows: Indices) -> Array:
-        """Rows of the paper's start."""
-        X: Array = self.X[rows].toarray() if issparse(self.X) else np.take(self.X, rows, axis=0)
-        X /= self.scale
-        X *= self.share[rows, None]
+        """Rows of the paper's start, in the second room."""
+        X: Array = self._room[1, : rows.size]
+        if issparse(self.X):
+            self.X[rows].toarray(out=X)
+        else:
+            np.take(self.X, rows, axis=0, out=X, mode="clip")
+        X *= (self.share / self.scale)[rows, None]
         return X
 
     def residual_step(self) -> None:
@@ -135,17 +166,6 @@ class Alternation:
             for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
         ]
 
-    def _start(self, i: int) -> Array:
-        """A (p, r): the last subspace, or in the first sweep, and always for "brp-fresh", a Gaussian matrix.
-
-        Seeding by sweep and label makes a draw independent of the order in which labels are visited.
-        """
-        r, p = self.C[i].shape
-        if self.sweeps > 0 and self.solver != "brp-fresh":
-            return self.C[i].T
-        rng = np.random.default_rng((self.seed, self.sweeps, i))
-        return rng.standard_normal((p, r)).astype(self.R.dtype)
-
 
 def sum_of_squares(A: Array) -> float:
     """``||A||_F^2``, summed in float64."""
@@ -157,8 +177,9 @@ def _power_of_two_above(X: Any) -> Any:
     values = X.data if issparse(X) else X
     largest = max(abs(values.max(initial=0)), abs(values.min(initial=0)))
     _, exponent = np.frexp(largest)
-    # 2**1024 is not a float64: the very largest numbers are only brought below 2.
-    return X.dtype.type(2.0 ** min(int(exponent), np.finfo(X.dtype).maxexp - 1))
+    # The power and its inverse must both be numbers: the very largest and the subnormal come near 1, which will do.
+    most = np.finfo(X.dtype).maxexp - 1
+    return X.dtype.type(2.0 ** min(max(int(exponent), -most), most))
 
 
 def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
@@ -166,7 +187,10 @@ def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
     energy = np.empty(X.shape[0])
     step = max(_BLOCK_ROWS, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
     for start in range(0, len(energy), step):
-        block = X[start : start + step] / scale
-        squares = block.multiply(block) if issparse(X) else block**2
-        energy[start : start + step] = np.asarray(squares.sum(axis=1, dtype=np.float64)).reshape(-1)
+        block = X[start : start + step] * (1 / scale)
+        if issparse(X):
+            squares = block.multiply(block).sum(axis=1, dtype=np.float64)
+            energy[start : start + step] = np.asarray(squares).reshape(-1)
+        else:
+            np.einsum("ij,ij->i", block, block, dtype=np.float64, out=energy[start : start + step])
     return energy

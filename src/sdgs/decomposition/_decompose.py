@@ -59,10 +59,10 @@ def decompose(
         K, the number of non-zero entries of S: an int counts them, a float is a share of n * p.
     solver : {"brp", "svd", "brp-fresh"}, default="brp"
         How a label's subspace is updated. ``"svd"``: exactly (equation 5). ``"brp"``: bilateral random projections
-        started from the subspace of the last sweep, one step of a subspace iteration (two from the Gaussian start of
-        the first sweep); the error never rises. ``"brp-fresh"``: from a fresh Gaussian matrix every time, as
-        Algorithm 1 is printed; the error may rise, and it stops only by ``tol`` on the error itself. Kept for
-        comparison.
+        started from the subspace of the last sweep, one step of a subspace iteration (in the first sweep two steps,
+        from a Gaussian start with columns to spare); the error never rises. ``"brp-fresh"``: from a fresh Gaussian
+        matrix every time, as Algorithm 1 is printed; the error may rise, and it stops only by ``tol`` on the error
+        itself. Kept for comparison.
     max_iter : int, default=100
         Most sweeps over all labels.
     tol : float, default=1e-4
