@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench reproduce clean
 
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
@@ -22,6 +22,10 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/solvers.py
+
+# The paper's data are not part of the project: make reproduce DATA=folder, or set SDGS_DATA.
+reproduce: $(VENV)/.report
+	$(BIN)/sdgs reproduce $(if $(DATA),--data-home $(DATA)) $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist

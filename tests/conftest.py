@@ -4,6 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdgs.datasets import make_label_subspaces
+
 
 @pytest.fixture(scope="session")
 def data_home():
@@ -23,3 +25,37 @@ def subspaces():
         return [np.linalg.qr(rng.standard_normal((p, r)))[0].T for _ in range(k)]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def write_mulan():
+    """A function that writes a small data set in Mulan's format, in a folder of its own."""
+
+    def write(folder, name, n_train=60, n_test=30, seed=0):
+        data = make_label_subspaces(n_train + n_test, 12, 4, n_components=2, noise=0.2, random_state=seed)
+        (folder / name).mkdir(parents=True)
+        header = [f"@relation {name}", *(f"@attribute f{j} numeric" for j in range(12))]
+        header += [*(f"@attribute l{j} {{0,1}}" for j in range(4)), "@data"]
+        lines = [
+            ",".join([*map(repr, map(float, x)), *map(str, map(int, y))]) for x, y in zip(data.X, data.Y, strict=True)
+        ]
+        for split, part in (("train", lines[:n_train]), ("test", lines[n_train:])):
+            (folder / name / f"{name}-{split}.arff").write_text("\n".join([*header, *part]) + "\n")
+        labels = "".join(f'<label name="l{j}"></label>' for j in range(4))
+        (folder / name / f"{name}.xml").write_text(
+            f'<labels xmlns="http://mulan.sourceforge.net/labels">{labels}</labels>'
+        )
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def made_records(tmp_path_factory, write_mulan):
+    """Folder of the small data sets one, two and three, and the records of an undisturbed run with two seeds."""
+    from sdgs.experiments import Protocol, run
+
+    home, folder = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("undisturbed")
+    for seed, name in enumerate(("one", "two", "three")):
+        write_mulan(home, name, seed=seed)
+    run(Protocol(datasets=("one", "two", "three"), seeds=(0, 1)), folder, data_home=home)
+    return home, folder

@@ -24,11 +24,17 @@ ALLOWED = {
     "metrics": ({"_validation"}, set()),
     "datasets": ({"_rows", "_validation"}, set()),
     "plotting": (set(), {"matplotlib"}),
+    "_files": (set(), set()),
+    "experiments": (
+        {"", "_classifier", "_files", "_rows", "_validation", "baselines", "coding", "datasets", "decomposition"}
+        | {"metrics"},
+        {"matplotlib", "jinja2"},
+    ),
     "demo": ({"_classifier", "datasets", "metrics", "plotting"}, set()),
-    "cli": ({"", "demo"}, {"rich", "typer"}),
+    "cli": ({"", "datasets", "demo", "experiments"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }
-HEAVY = {"numba", "matplotlib", "rich", "typer", "dask", "torch"}
+HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "torch"}
 
 
 def imports(path):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import issparse
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold
 
-from sdgs import SDGSClassifier, decompose, group_lasso, metrics
-from sdgs.datasets import load_meka, load_mulan
+from sdgs import decompose, group_lasso
+from sdgs.datasets import REGISTRY, load_meka, load_mulan
+from sdgs.experiments import Protocol, run
+from sdgs.experiments._tables import Records, result_rows
 
 
 def read(home, name, split):
@@ -21,21 +21,33 @@ def unit(X):
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
 
 
-# The floors are an F1 in percent that SDGS as published must reach with parameters within the paper's ranges. Here the
-# parameters are chosen on the training data alone.
-@pytest.mark.parametrize(
-    ("name", "floor"), [("genbase", 93), ("medical", 60), ("enron", 46), ("slashdot", 36), ("yahoo-arts", 31)]
-)
-def test_sdgs_as_published_reaches_its_f1(data_home, name, floor):
-    X, Y = read(data_home, name, "train")
-    X_test, Y_test = read(data_home, name, "test")
-    search = GridSearchCV(
-        SDGSClassifier(threshold=1e-2, random_state=0),
-        {"n_components": [2, 4, 6], "alpha": [0.2, 0.25, 0.3, 0.45]},
-        scoring=make_scorer(metrics.f1),
-        cv=KFold(3, shuffle=True, random_state=0),
-    ).fit(X, Y)
-    assert 100 * metrics.f1(Y_test, search.predict(X_test)) >= floor
+@pytest.fixture(scope="session")
+def faithful(data_home, tmp_path_factory):
+    """F1 in percent of SDGS as published on ten of the sets, by data set and rule of choice."""
+    folder = tmp_path_factory.mktemp("faithful")
+    datasets = tuple(name for name in REGISTRY if name != "mediamill")
+    run(Protocol(datasets=datasets, methods=("sdgs",)), folder, data_home=data_home)
+    rows = result_rows(Records.read(folder))
+    return {(row.dataset, row.source): row.values["f1"] for row in rows if row.method == "sdgs"}
+
+
+# Parameters are chosen on the training samples alone, from four groups within the paper's ranges. What a prototype
+# found possible is more than the paper prints, so the floor is the higher of the two.
+POSSIBLE = {"genbase": 93, "medical": 60, "enron": 46, "slashdot": 36, "yahoo-arts": 31}
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "mediamill"])
+def test_sdgs_as_published_reaches_its_f1(faithful, name):
+    printed = faithful[name, "published"]
+    for rule in ("paper", "cv"):
+        assert faithful[name, rule] >= printed - 1
+    assert max(faithful[name, "paper"], faithful[name, "cv"]) >= POSSIBLE.get(name, 0)
+
+
+def test_and_the_published_figure_itself_on_most(faithful):
+    for rule in ("paper", "cv"):
+        names = [name for name, source in faithful if source == rule]
+        assert sum(faithful[name, rule] >= faithful[name, "published"] for name in names) >= 8
 
 
 @pytest.mark.parametrize("standardise", [False, True])

@@ -7,8 +7,18 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column, Table
 
 import sdgs
 
@@ -92,3 +102,85 @@ def demo(
         "relevance is one linear SVM a label.[/]\n"
     )
     console.print(f"[bold]{output}[/] shows what each label contributed. Done in {perf_counter() - start:.0f} s.")
+
+
+@app.command()
+def reproduce(
+    data_home: Annotated[
+        Path | None,
+        typer.Option(help="Folder with NAME/NAME-train.arff and so on. Default: SDGS_DATA, then the cache."),
+    ] = None,
+    datasets: Annotated[
+        str, typer.Option(help="Names, with commas between. Default: the paper's eleven.", show_default=False)
+    ] = "",
+    methods: Annotated[str, typer.Option(help="Some of br, mlknn, mddm, sdgs.")] = "br,mlknn,mddm,sdgs",
+    seeds: Annotated[str, typer.Option(help="Whole numbers, with commas between.")] = "0",
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the records and the page.")] = Path(
+        "sdgs-reproduction"
+    ),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 2,
+) -> None:
+    r"""Measure the paper's experiments again, and write one page that sets them beside the published figures.
+
+    Stop it at any time and run the same command again: it goes on where it was.
+
+    \b
+    Examples:
+      sdgs reproduce --data-home ~/multi-label
+      sdgs reproduce --data-home ~/multi-label --datasets emotions,medical --methods br,sdgs --seeds 0,1,2
+    """
+    console, errors = Console(), Console(stderr=True)
+    if output.exists() and not output.is_dir():
+        raise typer.BadParameter(f"{output} is a file. Name a folder.", param_hint="--output")
+    for module in ("jinja2", "matplotlib"):
+        if find_spec(module) is None:
+            errors.print(f"The page needs {module}, which is not installed. Run: [bold]pip install 'sdgs\\[report]'[/]")
+            raise typer.Exit(1)
+
+    from sdgs.datasets import DataFileError  # loads scikit-learn
+    from sdgs.experiments import ExperimentError, Protocol, run, write_report
+
+    try:
+        protocol = Protocol(
+            datasets=_listed(datasets) if datasets else Protocol.datasets,
+            methods=_listed(methods),
+            seeds=tuple(int(seed) for seed in _listed(seeds)),
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+    start = perf_counter()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", table_column=Column(width=30, no_wrap=True)),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]left"),
+        TimeRemainingColumn(),
+    )
+    # Tasks take from a second to minutes: only the whole run so far says how fast it goes.
+    with Progress(*columns, console=errors, speed_estimate_period=1e9) as bar:
+        tasks: list[TaskID] = []
+
+        def progress(done: float, total: float, what: str) -> None:
+            if not tasks:  # what was done before this run says nothing about its speed
+                tasks.append(bar.add_task("Starting", total=total, completed=done))  # type: ignore[arg-type]
+            bar.update(tasks[0], completed=done, description=what or "Starting")
+
+        try:
+            run(protocol, output, data_home=data_home, n_jobs=jobs, progress=progress)
+        except (FileNotFoundError, DataFileError, ExperimentError) as error:
+            bar.stop()
+            errors.print(f"[red]{escape(str(error))}[/]", highlight=False)
+            raise typer.Exit(1) from None
+    page = write_report(output)
+    console.print(
+        f"[bold]{page}[/] shows the results; tables.csv and tables.md beside it have the figures.", soft_wrap=True
+    )
+    console.print(f"Done in {perf_counter() - start:.0f} s.")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The parts between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())

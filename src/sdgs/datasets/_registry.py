@@ -245,14 +245,8 @@ def load(
     check_choice(name, "name", tuple(REGISTRY))
     check_choice(split, "split", ("train", "test"))
     entry = REGISTRY[name]
-    homes = _homes(data_home)
     wanted = [entry.file(split), entry.file("xml")]
-    folder = next((home / name for home in homes if all((home / name / file).is_file() for file in wanted)), None)
-    if folder is None:
-        raise FileNotFoundError(
-            f"{name} is not on this machine. Get {', '.join(wanted)} from {entry.source}, and put them into "
-            f"{homes[0] / name}. Looked in: {', '.join(str(home / name) for home in homes)}."
-        )
+    folder = _folder(name, wanted, data_home)
     if verify:
         for file in wanted:
             if _sha256(folder / file) != entry.files[file]:
@@ -261,6 +255,20 @@ def load(
                     "Get it again, or pass verify=False to read it all the same."
                 )
     return load_mulan(folder / wanted[0], folder / wanted[1])
+
+
+def find(name: str, *, data_home: str | Path | None = None) -> Path:
+    """The folder with all files of one of the paper's data sets; an error that says where to get them if there is none.
+
+    Parameters
+    ----------
+    name : str
+        One of ``sdgs.datasets.REGISTRY``.
+    data_home : str, Path or None, default=None
+        As for :func:`load`.
+    """
+    check_choice(name, "name", tuple(REGISTRY))
+    return _folder(name, list(REGISTRY[name].files), data_home)
 
 
 def fetch(
@@ -296,6 +304,17 @@ def fetch(
         if not (folder / file).is_file() or _sha256(folder / file) != checksum:
             download(f"{mirror.rstrip('/')}/{name}/{file}", folder / file, checksum, progress)
     return folder
+
+
+def _folder(name: str, wanted: list[str], data_home: str | Path | None) -> Path:
+    homes = _homes(data_home)
+    for home in homes:
+        if all((home / name / file).is_file() for file in wanted):
+            return home / name
+    raise FileNotFoundError(
+        f"{name} is not on this machine. Get {', '.join(wanted)} from {REGISTRY[name].source}, and put them into "
+        f"{homes[0] / name}. Looked in: {', '.join(str(home / name) for home in homes)}."
+    )
 
 
 def _homes(data_home: str | Path | None) -> list[Path]:

@@ -1,0 +1,123 @@
+"""The report's pictures, as SVG that can stand in a page."""
+
+import io
+from typing import Any
+
+from sdgs.experiments._analysis import Ranking
+from sdgs.experiments._protocol import METHODS
+from sdgs.experiments._tables import Record, title_of
+
+# Okabe and Ito's colours: told apart by colour-blind readers, and in grey.
+_BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#B0B0B0"
+
+
+def _figure(width: float, height: float, **options: Any) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(**options)
+
+
+def _svg(figure: Any) -> str:
+    """The figure's SVG element: text stays text, and the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    out = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "sdgs", "font.family": "sans-serif"}):
+        figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def critical_difference(ranking: Ranking) -> str:
+    """Mean ranks on a line, with bars over methods that the test does not tell apart (Demsar, 2006)."""
+    k = len(ranking.methods)
+    order = sorted(range(k), key=lambda i: ranking.ranks[i])
+    lines = (k + 1) // 2
+    figure, axes = _figure(7.0, 1.0 + 0.27 * lines)
+    axes.set_xlim(1, k)
+    axes.set_ylim(-0.6 - 0.8 * lines, 1.8)
+    axes.axis("off")
+    axes.plot([1, k], [0, 0], color="black", lw=1)
+    for tick in range(1, k + 1):
+        axes.plot([tick, tick], [0, 0.12], color="black", lw=1)
+        axes.text(tick, 0.2, str(tick), ha="center", va="bottom", fontsize=9)
+    for place, i in enumerate(order):
+        left = place < lines
+        depth = -1.2 - 0.8 * (place if left else k - 1 - place)
+        rank, edge = ranking.ranks[i], 1.0 if left else float(k)
+        axes.plot([rank, rank, edge], [0, depth, depth], color=_BLUE if ranking.methods[i] == "sdgs" else "black", lw=1)
+        name = f"{METHODS[ranking.methods[i]].title}  {rank:.2f}"
+        axes.text(edge, depth + 0.08, name, ha="left" if left else "right", va="bottom", fontsize=9)
+    if ranking.critical_difference is not None:
+        reach = ranking.critical_difference
+        axes.plot([1, 1 + reach], [1.2, 1.2], color=_ORANGE, lw=3, solid_capstyle="butt")
+        axes.text(1 + reach / 2, 1.3, f"critical difference {reach:.2f}", ha="center", va="bottom", fontsize=8)
+        height = -0.35
+        for first, last in _alike([float(ranking.ranks[i]) for i in order], reach):
+            axes.plot([first - 0.02, last + 0.02], [height, height], color=_GREY, lw=4, solid_capstyle="butt")
+            height -= 0.25
+    return _svg(figure)
+
+
+def _alike(ranks: list[float], reach: float) -> list[tuple[float, float]]:
+    """The longest runs of sorted ranks no farther apart than ``reach``, each with at least two."""
+    runs: list[tuple[float, float]] = []
+    for start in ranks:
+        end = max(rank for rank in ranks if rank - start <= reach)
+        if end > start and not (runs and end <= runs[-1][1]):
+            runs.append((start, end))
+    return runs
+
+
+def convergence(studies: list[Record]) -> str:
+    """Error after each sweep, one panel a problem."""
+    figure, panels = _figure(8.0, 2.9, ncols=len(studies), squeeze=False)
+    styles = {"svd": ("o-", "black", 6), "brp": (".-", _BLUE, 4), "brp-fresh": ("x--", _ORANGE, 4)}
+    for axes, study in zip(panels[0], studies, strict=True):
+        for solver, (style, color, size) in styles.items():
+            curve = study["curves"][solver]
+            sweeps = range(1, len(curve["error"]) + 1)
+            seconds = curve["seconds"]["wall"] / len(curve["error"])
+            fill = "none" if solver == "svd" else color
+            label = f"{solver}  ({1e3 * seconds:.3g} ms a sweep)"
+            axes.semilogy(sweeps, curve["error"], style, color=color, ms=size, mfc=fill, lw=1.2, label=label)
+        name = "planted subspaces" if study["dataset"] == "planted" else title_of(study["dataset"])
+        axes.set_title(f"{name}, rank {study['rank']}", fontsize=10, loc="left")
+        axes.set_xlabel("sweep", fontsize=9)
+        axes.tick_params(labelsize=8)
+        axes.legend(fontsize=8, frameon=False)
+        _plain(axes)
+    panels[0][0].set_ylabel("error / ||X||\N{SUPERSCRIPT TWO}", fontsize=9)
+    return _svg(figure)
+
+
+def most_frequent(studies: list[Record], highlighted: str) -> str:
+    """F1 of SDGS against the number of labels that have a subspace."""
+    figure, axes = _figure(7.0, 3.2)
+    for study in sorted(studies, key=lambda study: study["dataset"] == highlighted):
+        bright = study["dataset"] == highlighted
+        color, width = (_ORANGE, 2.2) if bright else (_GREY, 1.0)
+        f1 = [100 * value for value in study["f1"]]
+        axes.plot(study["most_frequent"], f1, ".-", color=color, lw=width, zorder=3 if bright else 2)
+    # Names in a column at the right, as near to the ends of their lines as they can be without touching.
+    height = -10.0
+    for study in sorted(studies, key=lambda study: study["f1"][-1]):
+        end, color = 100 * study["f1"][-1], _ORANGE if study["dataset"] == highlighted else "#606060"
+        height = max(height + 6.0, end)
+        axes.plot([study["most_frequent"][-1], 480], [end, height], color=color, lw=0.4, zorder=1)
+        axes.text(500, height, title_of(study["dataset"]), fontsize=8, va="center", color=color)
+    axes.set_xscale("log", base=2)
+    ticks = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    axes.set_xticks(ticks, labels=[str(tick) for tick in ticks], fontsize=8)
+    axes.set_xlim(0.9, 480)
+    axes.set_ylim(0, 100)
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel("labels that have a subspace at prediction, the most frequent first", fontsize=9)
+    axes.set_ylabel("F1 on the test samples", fontsize=9)
+    _plain(axes)
+    return _svg(figure)

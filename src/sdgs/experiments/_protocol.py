@@ -1,0 +1,160 @@
+"""What is compared, on what, with which parameters: fixed before anything runs."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from sklearn.pipeline import make_pipeline
+
+from sdgs._classifier import SDGSClassifier
+from sdgs._validation import check_choice
+from sdgs.baselines import MDDM, BinaryRelevance, MLkNN
+from sdgs.datasets import REGISTRY
+from sdgs.experiments._floor import MostFrequentLabels
+
+Rule = Literal["paper", "cv"]
+RULES: Mapping[Rule, str] = {
+    "paper": "the best F1 on the training samples themselves, after training on all of them",
+    "cv": "the best F1 in cross-validation on the training samples",
+}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, and the parameter groups that a rule chooses from."""
+
+    name: str
+    title: str
+    groups: tuple[dict[str, Any], ...]
+
+
+_SDGS = {"residual_size": 1e-4, "threshold": 1e-2}
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method("br", "BR", tuple({"C": C} for C in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0))),
+        Method("mlknn", "ML-kNN", ({"n_neighbors": 30},)),
+        Method("mddm", "MDDM", ({"regularization": 0.12, "n_components": 0.2, "n_neighbors": 30},)),
+        # Four groups within the ranges that the paper gives; it does not print its own.
+        Method(
+            "sdgs",
+            "SDGS",
+            (
+                {"n_components": 2, "alpha": 0.3, **_SDGS},
+                {"n_components": 4, "alpha": 0.25, **_SDGS},
+                {"n_components": 6, "alpha": 0.2, **_SDGS},
+                {"n_components": 6, "alpha": 0.3, **_SDGS},
+            ),
+        ),
+        Method("floor", "most frequent labels", ({},)),
+    )
+}
+
+
+def build(method: str, parameters: Mapping[str, Any], seed: int) -> Any:
+    """The estimator of a method."""
+    if method == "sdgs":
+        return SDGSClassifier(**parameters, random_state=seed)
+    if method == "br":
+        return BinaryRelevance(**parameters, random_state=seed)
+    if method == "mlknn":
+        return MLkNN(**parameters)
+    if method == "mddm":
+        rest = {name: value for name, value in parameters.items() if name != "n_neighbors"}
+        return make_pipeline(MDDM(**rest), MLkNN(parameters["n_neighbors"]))
+    return MostFrequentLabels()
+
+
+@dataclass(frozen=True)
+class Task:
+    """The smallest piece of work that is recorded: one file under ``folder``.
+
+    ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
+    "frequency" (SDGS with the subspaces of the most frequent labels alone) or "convergence" (of the training solvers).
+    """
+
+    kind: Literal["trial", "statistics", "frequency", "convergence"]
+    dataset: str
+    method: str = ""
+    group: int = 0
+    seed: int = 0
+
+    @property
+    def file(self) -> str:
+        """Path of the record within the folder of results."""
+        if self.kind == "trial":
+            return f"trials/{self.dataset}--{self.method}--group{self.group}--seed{self.seed}.json"
+        return f"studies/{self.kind}--{self.dataset}.json"
+
+    @property
+    def cost(self) -> float:
+        """Rough share of the time of all tasks, from the registered sizes: to order them and to estimate the end."""
+        entry = REGISTRY.get(self.dataset)
+        n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (1000, 100, 10)
+        size = n * min(p, 150) * k / 1e8  # text has few words a sample
+        if self.kind == "trial" and self.method == "br":
+            return 1 + 2 * size * 1.8**self.group
+        return 1 + 2 * size * (self.method == "sdgs" or self.kind != "trial")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Data sets, methods, seeds, and how parameters are chosen.
+
+    The first rule is the paper's: among the parameter groups take the one that does best on the training samples. The
+    second is stricter: ``folds``-fold cross-validation on the training samples, or, where there are more than
+    ``most_rows`` of them, one of these folds on a random ``most_rows``.
+    """
+
+    datasets: tuple[str, ...] = tuple(REGISTRY)
+    methods: tuple[str, ...] = ("br", "mlknn", "mddm", "sdgs")
+    seeds: tuple[int, ...] = (0,)
+    folds: int = 3
+    most_rows: int = 10_000
+    groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
+        default_factory=lambda: {name: method.groups for name, method in METHODS.items()}
+    )
+
+    def __post_init__(self) -> None:
+        for name, values in (("datasets", self.datasets), ("methods", self.methods), ("seeds", self.seeds)):
+            if not values or len(set(values)) < len(values):
+                raise ValueError(f"{name} must hold at least one value, and none twice; got {values!r}.")
+        if any(seed < 0 for seed in self.seeds):
+            raise ValueError(f"seeds must be whole numbers from 0 on, got {self.seeds!r}.")
+        for method in self.methods:
+            check_choice(method, "method", tuple(METHODS))
+        object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
+
+    def tasks(self) -> list[Task]:
+        """All of them, the longest first."""
+        trials = [
+            Task("trial", dataset, method, group, seed)
+            for dataset in self.datasets
+            for method in self.methods
+            for group in range(len(self.groups[method]))
+            for seed in self.seeds
+        ]
+        studies = [Task("statistics", dataset) for dataset in self.datasets]
+        if "sdgs" in self.methods:
+            studies += [Task("frequency", dataset) for dataset in self.datasets]
+            studies += [Task("convergence", "planted"), Task("convergence", self._smallest())]
+        return sorted(trials + studies, key=lambda task: -task.cost)
+
+    def _smallest(self) -> str:
+        """The data set whose exact solver is the quickest."""
+        size = {
+            name: REGISTRY[name].n_train * REGISTRY[name].n_features if name in REGISTRY else 0 for name in REGISTRY
+        }
+        return min(self.datasets, key=lambda name: size.get(name, 0))
+
+    def parameters(self, task: Task) -> dict[str, Any]:
+        """What the task's method is given."""
+        return self.groups[task.method][task.group] if task.kind == "trial" else {}
+
+    def fingerprint(self, task: Task) -> str:
+        """Changes when anything does that the task's result depends on: a record with another one is not reused."""
+        what = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
+        text = json.dumps(what | {"most_rows": self.most_rows, "version": 1}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

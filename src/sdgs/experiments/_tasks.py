@@ -1,0 +1,247 @@
+"""Doing one task: from a data set's name to a record."""
+
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+
+import sdgs
+from sdgs import metrics
+from sdgs._rows import unit_rows
+from sdgs.coding import group_lasso
+from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
+from sdgs.decomposition import decompose
+from sdgs.experiments._protocol import Protocol, Task, build
+
+
+def check_present(dataset: str, data_home: Path | None) -> None:
+    """Raise an error that says what to do, unless the data set can be found."""
+    if dataset in REGISTRY:
+        find(dataset, data_home=data_home)
+    elif data_home is None or not (data_home / dataset / f"{dataset}.xml").is_file():
+        where = data_home / dataset if data_home else "the folder that --data-home names"
+        raise FileNotFoundError(
+            f"{dataset} is none of the paper's data sets ({', '.join(REGISTRY)}), and {where} does not hold "
+            f"{dataset}.xml, {dataset}-train.arff and {dataset}-test.arff."
+        )
+
+
+def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
+    """The record of a task."""
+    work = {"trial": _trial, "statistics": _statistics, "frequency": _frequency, "convergence": _convergence}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work[task.kind](task, protocol, data_home)
+    return {
+        "kind": task.kind,
+        "dataset": task.dataset,
+        "method": task.method,
+        "seed": task.seed,
+        "parameters": protocol.parameters(task),
+        "fingerprint": protocol.fingerprint(task),
+        **result,
+        "warnings": sorted({f"{warning.category.__name__}: {warning.message}" for warning in caught}),
+        "peak_memory_mib": _peak_memory_mib(),
+        "environment": environment(),
+    }
+
+
+@lru_cache(maxsize=1)
+def _parts(dataset: str, data_home: Path | None) -> tuple[Dataset, Dataset]:
+    if dataset in REGISTRY:
+        return load(dataset, "train", data_home=data_home), load(dataset, "test", data_home=data_home)
+    folder = Path(data_home or ".") / dataset
+    return tuple(load_mulan(_arff(folder, split), folder / f"{dataset}.xml") for split in ("train", "test"))  # type: ignore[return-value]
+
+
+def _arff(folder: Path, split: str) -> Path:
+    plain = folder / f"{folder.name}-{split}.arff"
+    return plain if plain.is_file() else plain.with_name(f"{plain.name}.gz")
+
+
+@lru_cache(maxsize=1)
+def _prepared(dataset: str, data_home: Path | None) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+    """Features and labels of both parts, the features scaled the same for every method.
+
+    Every sample is brought to unit norm. Before that, dense features are standardised unless they all lie in [0, 1]:
+    features in different units say nothing to a norm or a distance.
+    """
+    train, test = _parts(dataset, data_home)
+    if train.Y is None or test.Y is None:
+        raise ValueError(f"{dataset}: samples without labels cannot be learnt from or tested on.")
+    X, X_test = train.X, test.X
+    if not issparse(X) and (X.min() < 0 or X.max() > 1):
+        scaler = StandardScaler().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return unit_rows(X)[0], train.Y, unit_rows(X_test)[0], test.Y
+
+
+def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
+    """Train on all training samples, test; and what the rules need to choose, from the training samples alone."""
+    X, Y, X_test, Y_test = _prepared(task.dataset, data_home)
+    parameters, seed = protocol.parameters(task), task.seed
+    model = build(task.method, parameters, seed)
+    # Compile and load outside the clock: it is paid once a process, whatever the data.
+    with warnings.catch_warnings(action="ignore"):
+        build(task.method, parameters, seed).fit(X[:40], _with_a_label(Y[:40])).predict(X[:2])
+    with _clock() as fit:
+        model.fit(X, Y)
+    with _clock() as predict:
+        predicted = model.predict(X_test)
+    frequency = Y.mean(axis=0)
+    scores: dict[str, float | None] = {"f1_on_training_samples": None, "f1_in_cross_validation": None}
+    if len(protocol.groups[task.method]) > 1:
+        scores["f1_on_training_samples"] = metrics.f1(Y, model.predict(X))
+        scores["f1_in_cross_validation"] = _cross_validated(task, protocol, X, Y)
+    return {
+        "selection": scores,
+        "test": metrics.evaluate(Y_test, predicted),
+        "predicted_labels_a_sample": float(predicted.sum() / len(predicted)),
+        "frequency_of_predicted_labels": float((predicted @ frequency).sum() / max(predicted.sum(), 1)),
+        "frequency_of_true_labels": float((Y_test @ frequency).sum() / max(Y_test.sum(), 1)),
+        "seconds": {"fit": fit, "predict": predict},
+        "sweeps": int(model.n_iter_) if task.method == "sdgs" else None,
+        "labels": [int(label) for label in model.labels_] if task.method == "floor" else None,
+    }
+
+
+def _cross_validated(task: Task, protocol: Protocol, X: Any, Y: NDArray[Any]) -> float:
+    """Mean F1 over the folds."""
+    rows = np.arange(len(Y))
+    few = len(Y) > protocol.most_rows
+    if few:
+        rows = np.sort(np.random.default_rng(task.seed).choice(len(Y), protocol.most_rows, replace=False))
+    scores = []
+    for kept, held in KFold(protocol.folds, shuffle=True, random_state=task.seed).split(rows):
+        model = build(task.method, protocol.parameters(task), task.seed).fit(X[rows[kept]], Y[rows[kept]])
+        scores.append(metrics.f1(Y[rows[held]], model.predict(X[rows[held]])))
+        if few:
+            break
+    return float(np.mean(scores))
+
+
+def _statistics(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """The paper's table of data sets, and a few figures more, over both parts together."""
+    train, test = _parts(task.dataset, data_home)
+    X = vstack([train.X, test.X]) if issparse(train.X) else np.vstack([train.X, test.X])
+    Y = None if train.Y is None or test.Y is None else np.vstack([train.Y, test.Y])
+    whole = Dataset(X, Y, train.feature_names, train.label_names, task.dataset, train.dropped)
+    imbalance = [value for value in whole.statistics().imbalance.values() if np.isfinite(value)]
+    return {
+        "n_train": train.X.shape[0],
+        "n_test": test.X.shape[0],
+        **asdict(whole.statistics()),
+        "median_imbalance": float(np.median(imbalance)),
+        "dropped": [list(pair) for pair in whole.dropped],
+    }
+
+
+def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """F1 of SDGS when only the m most frequent labels have a subspace at prediction."""
+    X, Y, X_test, Y_test = _prepared(task.dataset, data_home)
+    model = build("sdgs", {"n_components": 6, "alpha": 0.2, "threshold": 1e-2}, 0).fit(X, Y)
+    order = np.argsort(-Y.sum(axis=0), kind="stable")
+    k = Y.shape[1]
+    sizes = sorted({min(m, k) for m in (1, 2, 4, 8, 16, 32, 64, 128, 256, k)})
+    scores = []
+    for m in sizes:
+        kept = set(order[:m].tolist())
+        components = [C if i in kept else C[:0] for i, C in enumerate(model.components_)]
+        norms = group_lasso(X_test, components, model.alpha).l1_norms()
+        scores.append(metrics.f1(Y_test, (norms >= model.threshold).astype(np.int8)))
+    return {
+        "most_frequent": sizes,
+        "f1": scores,
+        "directions": sum(len(C) for C in model.components_),
+        "n_features": X.shape[1],
+        "median_label_samples": int(np.median(Y.sum(axis=0))),
+        "n_train": len(Y),
+        "largest_frequencies": [float(value) for value in Y.mean(axis=0)[order[:4]]],
+    }
+
+
+def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """Relative error after each sweep, for each solver, all from the same data and seed."""
+    if task.dataset == "planted":
+        data = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, random_state=0)
+        X, Y, rank, share = unit_rows(data.X)[0], data.Y, 3, 0.002
+    else:
+        X, Y, _, _ = _prepared(task.dataset, data_home)
+        rank, share = 4, 1e-4
+    total = float((X.multiply(X) if issparse(X) else X**2).sum())
+    curves = {}
+    for solver in ("svd", "brp", "brp-fresh"):
+        with _clock() as seconds:
+            result = decompose(
+                X,
+                Y,
+                n_components=rank,
+                residual_size=share,
+                solver=solver,
+                max_iter=15,
+                tol=1e-14,
+                random_state=0,
+            )
+        curves[solver] = {"error": (result.objective / total).tolist(), "seconds": seconds}
+    return {"rank": rank, "curves": curves}
+
+
+def _with_a_label(Y: NDArray[Any]) -> NDArray[Any]:
+    """The same, with at least one positive: no method learns from none."""
+    Y = Y.copy()
+    Y[0, 0] = 1
+    return Y
+
+
+@contextmanager
+def _clock() -> Iterator[dict[str, float]]:
+    seconds: dict[str, float] = {}
+    wall, cpu = perf_counter(), process_time()
+    yield seconds
+    seconds["cpu"], seconds["wall"] = process_time() - cpu, perf_counter() - wall
+
+
+def _peak_memory_mib() -> float | None:
+    """Of this process, which does the tasks of one method on one data set. Not known on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """What the figures depend on beside the code."""
+    libraries = ("numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "sdgs": sdgs.__version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in libraries},
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
