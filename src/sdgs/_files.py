@@ -16,5 +16,5 @@ def write_whole(path: Path, content: str | bytes) -> None:
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
     except BaseException:
-        os.unlink(scratch)
+        Path(scratch).unlink(missing_ok=True)
         raise

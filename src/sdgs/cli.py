@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -168,17 +168,35 @@ def reproduce(
                 tasks.append(bar.add_task("Starting", total=total, completed=done))  # type: ignore[arg-type]
             bar.update(tasks[0], completed=done, description=what or "Starting")
 
+        failed = False
         try:
             run(protocol, output, data_home=data_home, n_jobs=jobs, progress=progress)
-        except (FileNotFoundError, DataFileError, ExperimentError) as error:
+        except ExperimentError as error:
+            failed = True
             bar.stop()
             errors.print(f"[red]{escape(str(error))}[/]", highlight=False)
-            raise typer.Exit(1) from None
-    page = write_report(output)
+        except (OSError, DataFileError) as error:
+            bar.stop()
+            _give_up(errors, error)
+    try:
+        page = write_report(output)
+    except OSError as error:
+        if not failed:
+            _give_up(errors, error)
+        raise typer.Exit(1) from None
     console.print(
         f"[bold]{page}[/] shows the results; tables.csv and tables.md beside it have the figures.", soft_wrap=True
     )
     console.print(f"Done in {perf_counter() - start:.0f} s.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _give_up(errors: Console, error: Exception) -> NoReturn:
+    """One line, and the exit status of a failure."""
+    message = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.filename else str(error)
+    errors.print(f"[red]{escape(message)}[/]", highlight=False)
+    raise typer.Exit(1) from None
 
 
 def _listed(text: str) -> tuple[str, ...]:

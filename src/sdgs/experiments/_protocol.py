@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sklearn.pipeline import make_pipeline
 
+import sdgs
 from sdgs._classifier import SDGSClassifier
 from sdgs._validation import check_choice
 from sdgs.baselines import MDDM, BinaryRelevance, MLkNN
@@ -19,6 +20,9 @@ RULES: Mapping[Rule, str] = {
     "paper": "the best F1 on the training samples themselves, after training on all of them",
     "cv": "the best F1 in cross-validation on the training samples",
 }
+_SCHEMA = 2  # of the records; a new number makes old ones be made again
+_MOST_SEED = 2**32 - 1  # scikit-learn takes no larger one
+PLANTED = "planted"  # the name of the made problem whose convergence is studied
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,10 @@ class Protocol:
         for name, values in (("datasets", self.datasets), ("methods", self.methods), ("seeds", self.seeds)):
             if not values or len(set(values)) < len(values):
                 raise ValueError(f"{name} must hold at least one value, and none twice; got {values!r}.")
-        if any(seed < 0 for seed in self.seeds):
-            raise ValueError(f"seeds must be whole numbers from 0 on, got {self.seeds!r}.")
+        if any(not 0 <= seed <= _MOST_SEED for seed in self.seeds):
+            raise ValueError(f"seeds must be whole numbers from 0 to {_MOST_SEED}, got {self.seeds!r}.")
+        if PLANTED in self.datasets:
+            raise ValueError(f"{PLANTED!r} is the name of a made problem. Rename your data set.")
         for method in self.methods:
             check_choice(method, "method", tuple(METHODS))
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
@@ -139,22 +145,20 @@ class Protocol:
         studies = [Task("statistics", dataset) for dataset in self.datasets]
         if "sdgs" in self.methods:
             studies += [Task("frequency", dataset) for dataset in self.datasets]
-            studies += [Task("convergence", "planted"), Task("convergence", self._smallest())]
+            studies += [Task("convergence", name) for name in (PLANTED, *self._smallest())]
         return sorted(trials + studies, key=lambda task: -task.cost)
 
-    def _smallest(self) -> str:
-        """The data set whose exact solver is the quickest."""
-        size = {
-            name: REGISTRY[name].n_train * REGISTRY[name].n_features if name in REGISTRY else 0 for name in REGISTRY
-        }
-        return min(self.datasets, key=lambda name: size.get(name, 0))
+    def _smallest(self) -> list[str]:
+        """The one of the paper's data sets here on which exact SVDs are the quickest."""
+        registered = [REGISTRY[name] for name in self.datasets if name in REGISTRY]
+        return [entry.name for entry in sorted(registered, key=lambda entry: entry.n_train * entry.n_features)[:1]]
 
     def parameters(self, task: Task) -> dict[str, Any]:
         """What the task's method is given."""
         return self.groups[task.method][task.group] if task.kind == "trial" else {}
 
     def fingerprint(self, task: Task) -> str:
-        """Changes when anything does that the task's result depends on: a record with another one is not reused."""
+        """Of all that the result depends on but the data: a record with another one is not reused."""
         what = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
-        text = json.dumps(what | {"most_rows": self.most_rows, "version": 1}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        more = {"most_rows": self.most_rows, "version": sdgs.__version__, "schema": _SCHEMA}
+        return hashlib.sha256(json.dumps(what | more, sort_keys=True).encode()).hexdigest()[:16]

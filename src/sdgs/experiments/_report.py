@@ -1,5 +1,6 @@
 """One page from the records alone, and the same tables as CSV and Markdown."""
 
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -31,6 +32,8 @@ def write_report(folder: str | Path) -> Path:
 
     folder = Path(folder)
     records = Records.read(folder)
+    if not records.runs:
+        raise FileNotFoundError(f"{folder} holds no record of a finished run.")
     rows = result_rows(records)
     pages = Environment(
         loader=PackageLoader("sdgs.experiments"),
@@ -120,7 +123,9 @@ def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]
         "convergence": _figures.convergence(curves) if curves else None,
         "mediamill": _mediamill(records, rows),
         "frequency": _figures.most_frequent(frequency, "mediamill") if frequency else None,
-        "methods": [METHODS[name] for name in records.methods],
+        "groups": [(METHODS[name].title, records.protocol["groups"][name]) for name in records.methods],
+        "protocol": records.protocol,
+        "missing": _missing(records),
         "title_of": title_of,
         "environments": _environments(records),
         "seeds": sorted({run["seed"] for run in records.runs}),
@@ -138,8 +143,8 @@ def _summary(rows: list[Row]) -> list[str]:
             reached = sum(ours.values["f1"] >= theirs.values["f1"] for ours, theirs in pairs)
             short = [title_of(ours.dataset) for ours, theirs in pairs if ours.values["f1"] < theirs.values["f1"] - 1]
             end = f"; more than a point short on {', '.join(short)}" if short else ", and is nowhere a point short"
-            how = {"paper": "the paper's rule", "cv": "cross-validation"}[source]
-            start = f"With parameters chosen by {how}, SDGS reaches its published F1"
+            how = {"paper": "on the training samples themselves, as in the paper", "cv": "by cross-validation"}[source]
+            start = f"With parameters chosen {how}, SDGS reaches its published F1"
             sentences.append(f"{start} on {reached} of {len(pairs)} data sets{end}.")
     return sentences
 
@@ -171,6 +176,8 @@ def _mediamill(records: Records, rows: list[Row]) -> dict[str, Any] | None:
     if study is None or run is None or floor is None or ours is None:
         return None
     best = max(range(len(study["f1"])), key=lambda i: study["f1"][i])
+    if not (ours.below_floor and study["f1"][best] > study["f1"][-1]):
+        return None  # then what the page says of it is not so
     return {
         "f1": ours.values["f1"],
         "floor": floor.values["f1"],
@@ -186,6 +193,13 @@ def _mediamill(records: Records, rows: list[Row]) -> dict[str, Any] | None:
         "best_f1": 100 * study["f1"][best],
         "all_f1": 100 * study["f1"][-1],
     }
+
+
+def _missing(records: Records) -> list[str]:
+    """Methods and data sets of the protocol that have no finished run."""
+    done = {(run["dataset"], run["method"]) for run in records.runs}
+    wanted = product(records.protocol["datasets"], records.protocol["methods"])
+    return [f"{title_of(d)}, {METHODS[m].title}" for d, m in wanted if (d, m) not in done]
 
 
 def _environments(records: Records) -> list[dict[str, str]]:

@@ -8,25 +8,26 @@ import json
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
-from itertools import groupby
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import groupby, product
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sdgs._files import write_whole
 from sdgs._validation import check_int
-from sdgs.experiments._protocol import METHODS, RULES, Protocol, Rule, Task
-from sdgs.experiments._tasks import check_present, run_task
+from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, Task
+from sdgs.experiments._tasks import data_signature, run_task
 
 _LONG = 20.0  # tasks with a larger cost have a process of their own, so that both cores are busy to the end
 
 
 class ExperimentError(RuntimeError):
-    """A task failed; the message says which and why. What was done before it is kept."""
+    """Some tasks failed; the message says which and why, a line each. All others were done and are kept."""
 
 
 def run(
@@ -58,23 +59,61 @@ def run(
     n_jobs = check_int(n_jobs, "n_jobs", minimum=1)
     folder, home = Path(folder), None if data_home is None else Path(data_home)
     tasks = protocol.tasks()
-    todo = [task for task in tasks if _record(folder, task, protocol) is None]
-    for dataset in protocol.datasets:
-        if any(task.dataset == dataset for task in todo):
-            check_present(dataset, home)
+    found: dict[str, str | FileNotFoundError] = {}
+    for dataset in (*protocol.datasets, PLANTED):
+        try:
+            found[dataset] = data_signature(dataset, home)
+        except FileNotFoundError as error:
+            found[dataset] = error
+    todo = []
+    for task in tasks:
+        record, data = _record(folder, task, protocol), found[task.dataset]
+        # Finished records need no data; but where there are any, they must be those of the record.
+        if record is None or (isinstance(data, str) and record["data"] != data):
+            todo.append(task)
+    for dataset, data in found.items():
+        if isinstance(data, FileNotFoundError) and any(task.dataset == dataset for task in todo):
+            raise data
     for part in ("trials", "runs", "studies"):
         (folder / part).mkdir(parents=True, exist_ok=True)
-        for left in (folder / part).glob(".*.json-*"):  # of a write that was cut off
-            left.unlink()
+    with _locked(folder):
+        for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*"):
+            for left in folder.glob(pattern):  # of a write that was cut off
+                left.unlink(missing_ok=True)
+        for task in todo:
+            (folder / task.file).unlink(missing_ok=True)
+        write_whole(folder / "protocol.json", json.dumps(asdict(protocol), indent=1))
+        failures = _work_off(_jobs(todo), protocol, folder, home, n_jobs, sum(task.cost for task in tasks), progress)
+        for dataset, method, seed, rule in product(protocol.datasets, protocol.methods, protocol.seeds, RULES):
+            path = folder / "runs" / run_file(dataset, method, seed, rule)
+            content = _chosen(folder, protocol, dataset, method, seed, rule)
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_whole(path, json.dumps(content, indent=1))
+    if failures:
+        raise ExperimentError("\n".join(failures))
 
-    _work_off(_jobs(todo), protocol, folder, home, n_jobs, sum(task.cost for task in tasks), progress)
-    for dataset in protocol.datasets:
-        for method in protocol.methods:
-            for seed in protocol.seeds:
-                for rule in RULES:
-                    content = _chosen(folder, protocol, dataset, method, seed, rule)
-                    path = folder / "runs" / f"{dataset}--{method}--seed{seed}--{rule}.json"
-                    write_whole(path, json.dumps(content, indent=1))
+
+def run_file(dataset: str, method: str, seed: int, rule: str) -> str:
+    """Name of the record of a run."""
+    return f"{dataset}--{method}--seed{seed}--{rule}.json"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other runners out of the folder; whoever is killed lets go of it. Does nothing on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with open(folder / "lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExperimentError(f"Another run is at work in {folder}. Wait for it, or name another folder.") from None
+        yield
 
 
 def _record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any] | None:
@@ -107,12 +146,13 @@ def _work_off(
     n_jobs: int,
     total: float,
     progress: Callable[[float, float, str], None] | None,
-) -> None:
-    """At most ``n_jobs`` processes at a time, one a job: a fresh one knows its own peak memory."""
+) -> list[str]:
+    """At most ``n_jobs`` processes at a time, one a job; returns what went wrong, and goes on with the rest."""
     context = multiprocessing.get_context("spawn")
     waiting = list(jobs)
     running: dict[Any, tuple[Any, Connection, list[Task]]] = {}
     left = {task for job in jobs for task in job}
+    failures = []
 
     def tell(what: str) -> None:
         if progress is not None:
@@ -130,20 +170,32 @@ def _work_off(
                 running[process.sentinel] = (process, here, job)
             finished = wait(list(running), timeout=0.2)
             for task in [task for task in left if (folder / task.file).is_file()]:
-                if _record(folder, task, protocol) is not None:
-                    left.discard(task)
-                    tell(f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}")
+                left.discard(task)
+                tell(_name(task))
             for sentinel in finished:
                 process, here, job = running.pop(sentinel)
                 process.join()
                 if process.exitcode != 0:
-                    message = here.recv() if here.poll() else f"its process ended with exit status {process.exitcode}"
-                    raise ExperimentError(f"{job[0].dataset}, {job[0].method or job[0].kind}: {message}")
+                    undone = [task for task in job if task in left]
+                    failures.append(f"{_name(undone[0])}: {_last_words(here, process.exitcode)}")
+                    left.difference_update(undone)
                 here.close()
     finally:
         for process, _, _ in running.values():
             process.kill()
             process.join()
+    return failures
+
+
+def _name(task: Task) -> str:
+    return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"
+
+
+def _last_words(from_child: Connection, status: int) -> str:
+    try:
+        return str(from_child.recv())
+    except EOFError:  # it was killed, as for want of memory
+        return f"its process ended with exit status {status} and without a word. Was there too little memory?"
 
 
 def _do(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, to_parent: Connection) -> None:
@@ -155,7 +207,7 @@ def _do(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, to
                 record = run_task(task, protocol, home)
                 write_whole(folder / task.file, json.dumps(record, indent=1))
     except Exception as error:
-        to_parent.send(f"{type(error).__name__}: {error}")
+        to_parent.send(f"{type(error).__name__}: {error}"[:2000])  # more might not fit into the pipe
         os._exit(1)
 
 
@@ -167,13 +219,15 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _chosen(folder: Path, protocol: Protocol, dataset: str, method: str, seed: int, rule: Rule) -> dict[str, Any]:
-    """The record of a run: the trial that the rule chooses by training scores, and how it was chosen."""
+def _chosen(
+    folder: Path, protocol: Protocol, dataset: str, method: str, seed: int, rule: Rule
+) -> dict[str, Any] | None:
+    """The record of a run: the trial that the rule chooses by training scores, and how. None if one is missing."""
     trials = []
     for group in range(len(protocol.groups[method])):
         trial = _record(folder, Task("trial", dataset, method, group, seed), protocol)
         if trial is None:
-            raise ExperimentError(f"{dataset}, {method}: a record went missing while it ran. Run it again.")
+            return None
         trials.append(trial)
     name = {"paper": "f1_on_training_samples", "cv": "f1_in_cross_validation"}[rule]
     scores = [trial["selection"][name] for trial in trials]
@@ -186,10 +240,6 @@ def _chosen(folder: Path, protocol: Protocol, dataset: str, method: str, seed: i
         "candidates": [
             {"parameters": trial["parameters"], "score": score} for trial, score in zip(trials, scores, strict=True)
         ],
-        "peak_memory_mib": max((trial["peak_memory_mib"] or 0 for trial in trials), default=None),
-        "seconds_of_all_candidates": float(
-            np.sum([part["cpu"] for trial in trials for part in trial["seconds"].values()])
-        ),
     }
 
 

@@ -5,34 +5,42 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from sdgs.experiments._protocol import METHODS, RULES
+from sdgs.experiments._protocol import METHODS, PLANTED, RULES
 from sdgs.experiments._published import MEASURES, SETS, broken_bounds, published
+from sdgs.experiments._runner import run_file
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Everything that a runner left in a folder."""
+    """What the last protocol that was run in a folder has of finished records there."""
 
+    protocol: dict[str, Any]
     runs: tuple[Record, ...]
     studies: tuple[Record, ...]
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
-        """All records, in the order of their names."""
-
-        def every(part: str) -> tuple[Record, ...]:
-            return tuple(json.loads(path.read_text()) for path in sorted((folder / part).glob("*.json")))
-
-        found = cls(every("runs"), every("studies"))
-        if not found.runs:
-            raise FileNotFoundError(f"{folder} holds no records of finished runs. Make them with: sdgs reproduce")
-        return found
+        """All records of the protocol; those of earlier ones in the same folder are left alone."""
+        try:
+            protocol = json.loads((folder / "protocol.json").read_text())
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{folder} holds no records of runs. Make them with: sdgs reproduce") from None
+        names = product(protocol["datasets"], protocol["methods"], protocol["seeds"], RULES)
+        runs = [folder / "runs" / run_file(*name) for name in names]
+        wanted = {*protocol["datasets"], PLANTED}
+        studies = [json.loads(path.read_text()) for path in sorted((folder / "studies").glob("*.json"))]
+        return cls(
+            protocol,
+            tuple(json.loads(path.read_text()) for path in runs if path.is_file()),
+            tuple(study for study in studies if study["dataset"] in wanted),
+        )
 
     @property
     def datasets(self) -> list[str]:
@@ -90,12 +98,13 @@ def result_rows(records: Records) -> list[Row]:
         for method in records.methods:
             printed = published(dataset, method)
             lines = {rule: _measured(records, dataset, method, rule) for rule in RULES}
-            if len(METHODS[method].groups) == 1:
+            if len(records.protocol["groups"][method]) == 1:
                 lines = {"both": lines["paper"]}  # type: ignore[dict-item]
             for source, values in lines.items():
                 if values is None:
                     continue
-                speedup = float(printed["seconds"]) / values["mean"]["seconds"] if printed else None
+                seconds = values["mean"]["seconds"]  # 0 where the clock is too coarse
+                speedup = float(printed["seconds"]) / seconds if printed and seconds > 0 else None
                 rows.append(
                     Row(
                         dataset,
@@ -167,7 +176,7 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 SOURCES = {
-    "paper": "paper's rule",
+    "paper": "best in training",
     "cv": "cross-validated",
     "both": "measured",
     "published": "published",

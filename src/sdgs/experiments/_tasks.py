@@ -1,5 +1,6 @@
 """Doing one task: from a data set's name to a record."""
 
+import hashlib
 import os
 import platform
 import sys
@@ -25,19 +26,29 @@ from sdgs._rows import unit_rows
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
-from sdgs.experiments._protocol import Protocol, Task, build
+from sdgs.experiments._protocol import PLANTED, Protocol, Task, build
 
 
-def check_present(dataset: str, data_home: Path | None) -> None:
-    """Raise an error that says what to do, unless the data set can be found."""
-    if dataset in REGISTRY:
+def data_signature(dataset: str, data_home: Path | None) -> str:
+    """A checksum of the data set's files; an error that says what to do where they cannot be found."""
+    if dataset == PLANTED:
+        return PLANTED
+    digest = hashlib.sha256()
+    if dataset in REGISTRY:  # refused when they are read unless they have these checksums
         find(dataset, data_home=data_home)
-    elif data_home is None or not (data_home / dataset / f"{dataset}.xml").is_file():
+        digest.update("".join(REGISTRY[dataset].files.values()).encode())
+        return digest.hexdigest()[:16]
+    files = [] if data_home is None else [data_home / dataset / f"{dataset}.xml"]
+    files += [_arff(data_home / dataset, split) for split in ("train", "test")] if data_home else []
+    if not files or not all(file.is_file() for file in files):
         where = data_home / dataset if data_home else "the folder that --data-home names"
         raise FileNotFoundError(
             f"{dataset} is none of the paper's data sets ({', '.join(REGISTRY)}), and {where} does not hold "
             f"{dataset}.xml, {dataset}-train.arff and {dataset}-test.arff."
         )
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
@@ -53,6 +64,7 @@ def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str
         "seed": task.seed,
         "parameters": protocol.parameters(task),
         "fingerprint": protocol.fingerprint(task),
+        "data": data_signature(task.dataset, data_home),
         **result,
         "warnings": sorted({f"{warning.category.__name__}: {warning.message}" for warning in caught}),
         "peak_memory_mib": _peak_memory_mib(),
@@ -104,17 +116,16 @@ def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, 
         predicted = model.predict(X_test)
     frequency = Y.mean(axis=0)
     scores: dict[str, float | None] = {"f1_on_training_samples": None, "f1_in_cross_validation": None}
-    if len(protocol.groups[task.method]) > 1:
-        scores["f1_on_training_samples"] = metrics.f1(Y, model.predict(X))
-        scores["f1_in_cross_validation"] = _cross_validated(task, protocol, X, Y)
+    with _clock() as choosing:
+        if len(protocol.groups[task.method]) > 1:
+            scores["f1_on_training_samples"] = metrics.f1(Y, model.predict(X))
+            scores["f1_in_cross_validation"] = _cross_validated(task, protocol, X, Y)
     return {
         "selection": scores,
         "test": metrics.evaluate(Y_test, predicted),
-        "predicted_labels_a_sample": float(predicted.sum() / len(predicted)),
         "frequency_of_predicted_labels": float((predicted @ frequency).sum() / max(predicted.sum(), 1)),
         "frequency_of_true_labels": float((Y_test @ frequency).sum() / max(Y_test.sum(), 1)),
-        "seconds": {"fit": fit, "predict": predict},
-        "sweeps": int(model.n_iter_) if task.method == "sdgs" else None,
+        "seconds": {"fit": fit, "predict": predict, "choosing": choosing},
         "labels": [int(label) for label in model.labels_] if task.method == "floor" else None,
     }
 
@@ -176,7 +187,7 @@ def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[s
 
 def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
     """Relative error after each sweep, for each solver, all from the same data and seed."""
-    if task.dataset == "planted":
+    if task.dataset == PLANTED:
         data = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, random_state=0)
         X, Y, rank, share = unit_rows(data.X)[0], data.Y, 3, 0.002
     else:
@@ -216,7 +227,10 @@ def _clock() -> Iterator[dict[str, float]]:
 
 
 def _peak_memory_mib() -> float | None:
-    """Of this process, which does the tasks of one method on one data set. Not known on Windows."""
+    """The most that this process has held so far; it does the tasks of one method on one data set, one after another.
+
+    Not known on Windows.
+    """
     try:
         import resource
     except ImportError:
