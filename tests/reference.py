@@ -82,3 +82,53 @@ def group_lasso_by_proximal_gradient(x, components, alpha, iterations=20_000):
         z = new + (t - 1) / t_new * (new - b)
         b, t = new, t_new
     return b
+
+
+def huber_objective(x, components, b, alpha, mu):
+    """min over s of 1/2 ||x - b C - s||^2 + alpha sum ||b_g|| + mu ||s||_1, over the entries of x that are not NaN."""
+    seen = ~np.isnan(x)
+    error = np.where(seen, x, 0.0)
+    penalty, start = 0.0, 0
+    for C in components:
+        part = b[start : start + len(C)]
+        error = error - part @ C
+        penalty += np.linalg.norm(part)
+        start += len(C)
+    s = np.sign(error) * np.maximum(np.abs(error) - mu, 0)
+    return np.sum(np.where(seen, 0.5 * (error - s) ** 2 + mu * np.abs(s), 0.0)) + alpha * penalty
+
+
+def huber_by_proximal_gradient(x, components, alpha, mu, iterations=20_000):
+    """Accelerated proximal gradient for the same."""
+    C = np.vstack(components)
+    lipschitz = np.linalg.norm(C, 2) ** 2
+    bounds = np.cumsum([0, *(len(part) for part in components)])
+    seen, filled = ~np.isnan(x), np.nan_to_num(x)
+    b = z = np.zeros(len(C))
+    t = 1.0
+    for _ in range(iterations):
+        step = z + np.where(seen, np.clip(filled - z @ C, -mu, mu), 0.0) @ C.T / lipschitz
+        new = np.zeros_like(b)
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            size = np.linalg.norm(step[start:stop])
+            if size > alpha / lipschitz:
+                new[start:stop] = (1 - alpha / lipschitz / size) * step[start:stop]
+        if (z - new) @ (new - b) > 0:
+            t = 1.0
+        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        z = new + (t - 1) / t_new * (new - b)
+        b, t = new, t_new
+    return b
+
+
+def huber_certificate(x, components, b, alpha, mu):
+    """Duality gap over half the squared norm of the clipped row, from the definitions of primal and dual."""
+    seen = ~np.isnan(x)
+    bound = np.where(seen, mu, 0.0)
+    filled = np.nan_to_num(x)
+    error = filled - b @ np.vstack(components)
+    theta = np.clip(error, -bound, bound)
+    worst = max(np.linalg.norm(C @ theta) for C in components if len(C))
+    theta = theta * min(1.0, alpha / worst) if worst > 0 else theta
+    gap = huber_objective(x, components, b, alpha, mu) - (filled @ theta - 0.5 * theta @ theta)
+    return gap / (0.5 * np.sum(np.clip(filled, -bound, bound) ** 2))

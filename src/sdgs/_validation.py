@@ -11,9 +11,16 @@ from scipy.sparse import csc_array, issparse
 from sklearn.utils import check_array, check_random_state
 
 
-def check_features(X: Any, *, name: str = "X") -> Any:
-    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse."""
-    return check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", input_name=name)
+def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
+    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed."""
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        order="C",
+        ensure_all_finite="allow-nan" if missing else True,
+        input_name=name,
+    )
 
 
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgs._rows import unit_rows
 from sdgs._validation import check_features, check_int, check_n_jobs, check_number
+from sdgs.coding._robust import solve_robust
 
 Array = NDArray[np.floating[Any]]
 
@@ -36,11 +37,15 @@ class GroupCodes:
         The code of label i is ``codes[:, groups[i]:groups[i + 1]]``.
     gap : ndarray of shape (n,)
         Duality gap of each row divided by ``||x||^2 / 2``, the objective of the zero code: the objective is at most
-        this share of that above the smallest possible.
+        this share of that above the smallest possible. With ``huber`` or missing entries divided by
+        ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries instead, which wild ones do not blow up.
     n_iter : ndarray of shape (n,)
         Block-descent sweeps, Newton steps and checks of all groups spent on each row.
     converged : ndarray of shape (n,)
         Whether ``gap <= tol``.
+    residual : csr_array of shape (n, p) or None
+        The sparse residual s of each row, if ``huber`` was given: what looks corrupted, and by how much. Zero where an
+        entry is missing.
     """
 
     codes: csr_array
@@ -48,6 +53,7 @@ class GroupCodes:
     gap: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
+    residual: csr_array | None = None
 
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
@@ -66,6 +72,7 @@ def group_lasso(
     components: Sequence[Any],
     alpha: float,
     *,
+    huber: float | None = None,
     tol: float = 1e-6,
     max_iter: int = 2000,
     n_jobs: int | None = None,
@@ -76,15 +83,25 @@ def group_lasso(
 
     .. math:: \min_b \; \tfrac12 \|x - b C\|_2^2 + \alpha \sum_{i=1}^k \|b_{G_i}\|_2
 
+    With ``huber``, :math:`\mu`, the sample has a sparse residual s of its own, as the training samples have:
+
+    .. math:: \min_{b, s} \; \tfrac12 \|x - b C - s\|_2^2 + \alpha \sum_{i=1}^k \|b_{G_i}\|_2 + \mu \|s\|_1
+
+    Entries that the code misses by more than :math:`\mu` then count by their sign and no longer by their size: for b
+    this is the Huber loss. Only observed entries count.
+
     Parameters
     ----------
     X : array-like or sparse of shape (n, p)
-        Samples, finite. float32 in, float32 out.
+        Samples. NaN is an entry that was not observed. float32 in, float32 out.
     components : sequence of k array-likes of shape (r_i, p)
         One subspace a label, each with orthonormal rows; ``r_i`` may be 0.
     alpha : float
         Weight of the penalty, lambda in the paper. A row's code is exactly zero from ``max_i ||C^i x||_2`` on. 0 gives
-        the least-squares code of smallest norm.
+        the least-squares code of smallest norm, for complete rows and without ``huber``.
+    huber : float or None, default=None
+        Weight of the residual, mu. Below ``alpha`` no single entry can call up a label, and what it does to the code is
+        bounded, however wrong it is. None, the paper's problem, is the limit of large mu.
     tol : float, default=1e-6
         Relative duality gap at which a row is done. At least 1e-6 for float32, which knows the gap no better.
     max_iter : int, default=2000
@@ -112,9 +129,14 @@ def group_lasso(
     >>> result.codes.toarray()
     array([[2.4, 3.2, 0. , 0. ]])
     """
-    X = check_features(X)
+    X = check_features(X, missing=True)
     C, groups = _check_components(components, X.shape[1], X.dtype)
     alpha = check_number(alpha, "alpha")
+    mu = None if huber is None else check_number(huber, "huber", positive=True)
+    incomplete = bool(np.isnan(X.data if issparse(X) else X).any())
+    robust = mu is not None or incomplete
+    if robust and alpha == 0:
+        raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)
     if X.dtype == np.float32 and tol < _FLOAT32_TOL:
         raise ValueError(f"tol must be at least {_FLOAT32_TOL:g} for float32, got {tol!r}. Pass X as float64 for less.")
@@ -126,11 +148,14 @@ def group_lasso(
     starts = np.unique(groups)
     G = C.astype(np.float64) @ C.T.astype(np.float64)
     pinv = np.linalg.pinv(C) if alpha == 0 and R > 0 else None
-    row_bytes = 16 * (R + (0 if issparse(X) else X.shape[1]) + 1)
+    row_bytes = 16 * (R + (0 if issparse(X) and not robust else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
     blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
-    def code(block: slice) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64]]:
+    def code(block: slice) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
+        if robust:
+            b, gap, n_iter, s = solve_robust(X[block], C, G, starts, alpha, mu or np.inf, tol, max_iter)
+            return csr_array(b.astype(X.dtype)), gap, n_iter, None if mu is None else csr_array(s.astype(X.dtype))
         x, norms = unit_rows(X[block])
         if not np.isfinite(norms).all():
             raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
@@ -138,7 +163,7 @@ def group_lasso(
             b, gap, n_iter = _least_squares(x, C, pinv)
         else:
             b, gap, n_iter = _solve(x, norms, C, G, starts, alpha, tol, max_iter)
-        return csr_array((b * norms[:, None].astype(np.float64)).astype(X.dtype)), gap, n_iter
+        return csr_array((b * norms[:, None].astype(np.float64)).astype(X.dtype)), gap, n_iter, None
 
     if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
         # Threads are over blocks: BLAS threads inside them would only fight for the same cores.
@@ -162,6 +187,7 @@ def group_lasso(
         gap=gap,
         n_iter=np.concatenate([part[2] for part in parts]),
         converged=converged,
+        residual=None if mu is None else csr_array(vstack([part[3] for part in parts], format="csr")),
     )
 
 

@@ -117,7 +117,7 @@ def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
     rho2 = max(1.0 - bc - bq, 0.0)
     x_rho = 1.0 - bc
     t = alpha / worst
-    if t * rho2 > x_rho:
+    if t * rho2 > x_rho and rho2 > 0.0:
         t = max(x_rho, 0.0) / rho2
     return max(rho2 + 2.0 * alpha * penalty - t * (2.0 * x_rho - t * rho2), 0.0)
 
