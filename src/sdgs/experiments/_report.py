@@ -99,7 +99,7 @@ def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]
     rankings: list[tuple[str, Ranking, str]] = []
     for source, words in (
         ("cv", "Measured, cross-validated"),
-        ("paper", "Measured, the paper's rule"),
+        ("paper", "Measured, best in training"),
         ("published", "Published"),
     ):
         ranks = f1_ranking(rows, source)
