@@ -4,8 +4,13 @@ import numpy as np
 
 
 def decompose_by_definition(X, Y, r, K, sweeps):
-    """Equation 5 with every L^i as a full matrix. Returns the list of L^i, S and the objective after each sweep."""
+    """Equation 5 with every L^i as a full matrix. Returns the list of L^i, S and the objective after each sweep.
+
+    NaN is an entry that was not observed: S is free there, and does not count towards K.
+    """
     k = Y.shape[1]
+    missing = np.isnan(X)
+    X = np.where(missing, 0.0, X)
     card = np.maximum(Y.sum(axis=1, keepdims=True), 1)
     L = [np.where(Y[:, [i]] > 0, X / card, 0.0) for i in range(k)]
     S = np.zeros_like(X)
@@ -20,9 +25,9 @@ def decompose_by_definition(X, Y, r, K, sweeps):
             L[i] = np.zeros_like(X)
             L[i][rows] = (U[:, :r] * s[:r]) @ Vt[:r]
         E = X - sum(L)
-        S = np.zeros_like(X)
+        S = np.where(missing, E, 0.0)
         if K > 0:
-            places = np.argsort(-np.abs(E), axis=None, kind="stable")[:K]
+            places = np.argsort(-np.abs(E - S), axis=None, kind="stable")[:K]
             S.flat[places] = E.flat[places]
         objective.append(np.sum((E - S) ** 2))
     return L, S, np.array(objective)

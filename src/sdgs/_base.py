@@ -16,8 +16,18 @@ from sdgs._validation import check_labels
 class LabelTarget:
     """Mixin: a target in any of the forms that users have, as a label matrix."""
 
+    _missing_values = False  # whether NaN in X means that an entry was not observed
+
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            ensure_all_finite="allow-nan" if self._missing_values else True,
+        )
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; remembers its form for ``predict``."""
@@ -130,5 +140,6 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._missing_values
         tags.classifier_tags.multi_label = True
         return tags

@@ -5,23 +5,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._base import MultiLabelClassifier
 from sdgs._rows import unit_rows
 from sdgs._validation import check_choice, check_labels, check_n_jobs, check_number
-from sdgs.coding import group_lasso, least_squares_parts
+from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
 from sdgs.decomposition import decompose
 
 
-class SDGSClassifier(MultiLabelClassifier):
+class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     r"""Multi-label classification by structured decomposition and group sparsity (SDGS).
 
     Training takes the data apart into one low-rank component a label and a sparse residual (:func:`sdgs.decompose`);
     the row space of a component is the label's subspace. A new sample is coded over all subspaces with as few of them
     as possible (:func:`sdgs.group_lasso`); the labels whose part of the code has an l1 norm of at least ``threshold``
     are predicted.
+
+    Samples may be dirty. NaN, in training and in prediction, is an entry that was not observed; nothing is imputed for
+    it. With ``huber`` a sample has a sparse residual at prediction as well, so that corrupted entries do little harm.
+    ``transform`` gives the samples cleaned of both.
 
     Parameters
     ----------
@@ -32,6 +37,10 @@ class SDGSClassifier(MultiLabelClassifier):
     alpha : float, default=0.2
         Weight of the group penalty in prediction (lambda). For rows of unit norm 0.05 to 0.45 is sensible: the larger,
         the fewer labels, and at 1 there are none.
+    huber : float or None, default=None
+        Weight of the residual at prediction (mu): entries that a sample's code misses by more than this count by their
+        sign and no longer by their size. For rows of unit norm a good value is somewhat above the size of a usual
+        entry's noise, and below ``alpha``. None is the paper's prediction, without a residual.
     threshold : float, default=0.1
         Least l1 norm of a label's part of the code for the label to be predicted (delta).
     scaling : {"rows", None}, default="rows"
@@ -82,12 +91,15 @@ class SDGSClassifier(MultiLabelClassifier):
     (500, 10)
     """
 
+    _missing_values = True
+
     def __init__(
         self,
         n_components: int | Sequence[int] = 6,
         *,
         residual_size: int | float = 1e-4,
         alpha: float = 0.2,
+        huber: float | None = None,
         threshold: float = 0.1,
         scaling: str | None = "rows",
         solver: str = "brp",
@@ -99,6 +111,7 @@ class SDGSClassifier(MultiLabelClassifier):
         self.n_components = n_components
         self.residual_size = residual_size
         self.alpha = alpha
+        self.huber = huber
         self.threshold = threshold
         self.scaling = scaling
         self.solver = solver
@@ -123,12 +136,48 @@ class SDGSClassifier(MultiLabelClassifier):
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """The l1 norm of each label's part of a sample's code."""
-        X = self._scaled(X)
+        return self._codes(self._scaled(X)).l1_norms()
+
+    def _codes(self, X: Any) -> GroupCodes:
         tol = 1e-6 if X.dtype == np.float64 else 1e-5
-        return group_lasso(X, self.components_, self.alpha, tol=tol, n_jobs=self.n_jobs).l1_norms()
+        return group_lasso(X, self.components_, self.alpha, huber=self.huber, tol=tol, n_jobs=self.n_jobs)
 
     def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(scores >= self.threshold)
+
+    def transform(self, X: Any) -> Any:
+        """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
+
+        With complete samples and without ``huber`` it changes nothing. For other estimators that take no dirty data.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, p)
+            In the units of ``X``; sparse if ``X`` is.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        features = self._check_X(X, reset=False)
+        x, norms = unit_rows(features) if self.scaling == "rows" else (features, np.ones(features.shape[0]))
+        missing = np.isnan(x.data if issparse(x) else x)
+        if self.huber is None and not missing.any():
+            return features.copy()
+        result = self._codes(x)
+        C = np.vstack(self.components_)
+        if issparse(x):
+            row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))[missing]
+            codes = result.codes[row].toarray() if row.size else np.zeros((0, C.shape[0]))
+            x.data[missing] = np.einsum("ij,ji->i", codes, C[:, x.indices[missing]])
+        else:
+            x = np.where(missing, result.codes @ C, x)
+        if result.residual is not None:
+            x = x - result.residual if issparse(x) else x - result.residual.toarray()
+        cleaned = csr_array(x * norms[:, None]) if issparse(x) else x * norms[:, None]
+        return cleaned.astype(features.dtype)
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
         """What each label contributes to each sample, in the units of ``X``.
@@ -172,6 +221,8 @@ class SDGSClassifier(MultiLabelClassifier):
         """What ``decompose`` does not check; also before prediction, for ``set_params`` may have come in between."""
         check_choice(self.scaling, "scaling", ("rows", None))
         check_number(self.alpha, "alpha")
+        if self.huber is not None:
+            check_number(self.huber, "huber", positive=True)
         check_number(self.threshold, "threshold", positive=True)
         check_n_jobs(self.n_jobs)
 

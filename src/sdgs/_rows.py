@@ -11,19 +11,39 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
 
     Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that
-    overflows is inf; the row is right all the same.
+    overflows is inf; the row is right all the same. Entries that are NaN, not observed, are taken to be as large as the
+    observed ones are on average: with m of p observed the norm is sqrt(p / m) times that of the observed ones.
     """
     X = X.copy()
+    missing = np.isnan(X.data if issparse(X) else X)
+    values = _filled(X, missing) if missing.any() else X
     if issparse(X):
-        largest = np.asarray(abs(X).max(axis=1).todense()).reshape(-1).astype(X.dtype)
+        largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
     else:
-        largest = np.abs(X).max(axis=1, initial=0)
+        largest = np.abs(values).max(axis=1, initial=0)
     _divide_rows(X, largest)
-    squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    values = _filled(X, missing) if missing.any() else X
+    squares = (
+        np.asarray(values.multiply(values).sum(axis=1)).reshape(-1)
+        if issparse(X)
+        else np.einsum("ij,ij->i", values, values)
+    )
+    if missing.any():
+        gaps = np.add.reduceat(np.append(missing, 0), X.indptr[:-1]) if issparse(X) else missing.sum(axis=1)
+        if issparse(X):
+            gaps[np.diff(X.indptr) == 0] = 0  # reduceat gives the next entry for an empty row
+        squares = squares * (X.shape[1] / np.maximum(X.shape[1] - gaps, 1))
     norms = np.sqrt(squares).astype(X.dtype)
     _divide_rows(X, norms)
     with np.errstate(over="ignore"):
         return X, largest * norms
+
+
+def _filled(X: Any, missing: NDArray[np.bool_]) -> Any:
+    """``X`` with 0 for what is missing."""
+    if issparse(X):
+        return csr_array((np.where(missing, 0, X.data), X.indices, X.indptr), shape=X.shape)
+    return np.where(missing, 0, X)
 
 
 def narrow_indices(X: Any) -> Any:

@@ -194,13 +194,15 @@ def group_lasso(
 def least_squares_parts(x: Array, components: Sequence[Array]) -> Array:
     """What each subspace contributes to the sample ``x`` when together they come as near to it as they can.
 
-    Returns (len(components), p); where subspaces overlap, the parts of smallest coefficients.
+    Returns (len(components), p); where subspaces overlap, the parts of smallest coefficients. Where ``x`` is NaN the
+    parts say what should stand there.
     """
     parts = np.zeros((len(components), x.size), dtype=x.dtype)
-    if not any(len(C) for C in components) or not x.any():
+    seen = ~np.isnan(x)
+    if not any(len(C) for C in components) or not x[seen].any():
         return parts
-    scale = np.abs(x).max()
-    code = np.linalg.lstsq(np.vstack(components).T, x / scale, rcond=None)[0] * scale
+    scale = np.abs(x[seen]).max()
+    code = np.linalg.lstsq(np.vstack(components).T[seen], x[seen] / scale, rcond=None)[0] * scale
     start = 0
     for part, C in zip(parts, components, strict=True):
         part += code[start : start + len(C)] @ C

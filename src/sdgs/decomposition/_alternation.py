@@ -30,13 +30,15 @@ _OVERSAMPLING = 4  # columns beyond the rank in the first random projection of a
 class Alternation:
     """X = sum_i U_i C^i + S + R, improved in place one block of variables at a time.
 
-    Trusts its arguments: X is finite, ``rows`` holds the ascending rows of each label, ``ranks`` is positive.
+    Trusts its arguments: X is finite or NaN, ``rows`` holds the ascending rows of each label, ``ranks`` is positive.
+    An entry that is NaN was not observed: S takes what the labels say of it, free of K, so that it never counts.
     Everything but X is kept in a unit scale, X / ``scale``, in which squares neither overflow nor vanish.
     """
 
     def __init__(
         self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
     ) -> None:
+        X, self.gaps = _without_gaps(X)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
         self.scale = _power_of_two_above(X)
         n, p = X.shape
@@ -157,6 +159,7 @@ class Alternation:
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
+        self.R.reshape(-1)[self.gaps] = 0.0
         self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
 
     def supported(self) -> list[tuple[Array, Array]]:
@@ -165,6 +168,22 @@ class Alternation:
             supported_rank(U, C, floor) if len(U) else (U, C)
             for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
         ]
+
+
+def _without_gaps(X: Any) -> tuple[Any, Indices]:
+    """X with 0 for NaN, and the flat positions of those; X itself if there are none."""
+    missing = np.isnan(X.data if issparse(X) else X)
+    if not missing.any():
+        return X, np.empty(0, dtype=np.intp)
+    X = X.copy()
+    if issparse(X):
+        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
+        gaps = row * X.shape[1] + X.indices[missing]
+        X.data[missing] = 0.0
+    else:
+        gaps = np.flatnonzero(missing)
+        X[missing] = 0.0
+    return X, gaps.astype(np.intp)
 
 
 def sum_of_squares(A: Array) -> float:

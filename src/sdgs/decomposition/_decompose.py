@@ -48,8 +48,9 @@ def decompose(
     Parameters
     ----------
     X : array-like or sparse of shape (n, p)
-        Samples. Used as they are: ``SDGSClassifier`` brings rows to unit norm, this function does not. Training holds
-        one dense (n, p) matrix, the error, also for sparse ``X``.
+        Samples. NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
+        brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error, also for
+        sparse ``X``.
     Y : array-like or sparse of shape (n, k)
         Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
         without a sample get an empty component.
@@ -86,7 +87,7 @@ def decompose(
     >>> bool(result.objective[-1] < 1e-3 * (data.X**2).sum())
     True
     """
-    X = check_features(X)
+    X = check_features(X, missing=True)
     n, p = X.shape
     labels = check_labels(Y, n_samples=n)
     ranks = check_ranks(n_components, labels.shape[1])

@@ -43,9 +43,9 @@ class Decomposition:
     rows : tuple of k ndarrays of int
         Omega_i, the samples that carry label i, ascending.
     residual : csr_array of shape (n, p)
-        S, the sparse residual.
+        S, the sparse residual; zero where an entry of X is missing.
     objective : ndarray of shape (n_iter,)
-        ``||X - sum_i L^i - S||_F^2`` after each sweep.
+        ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep.
     n_iter : int
         Sweeps done.
     converged : bool
@@ -86,7 +86,7 @@ class Decomposition:
         return SampleParts(np.asarray(labels, dtype=np.intp), parts, self.residual[[row]].toarray().ravel())
 
     def reconstruct(self) -> Array:
-        """``sum_i L^i + S`` as a dense (n, p) matrix."""
+        """``sum_i L^i + S`` as a dense (n, p) matrix; where X is missing, what its labels say stands there."""
         total: Array = self.residual.toarray()
         for rows, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
             total[rows] += U @ C
