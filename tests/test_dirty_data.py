@@ -115,7 +115,7 @@ def digits():
 
 def f1_of(train_X, test_X, digits, **options):
     train, test = digits
-    options = {"alpha": 0.2, "threshold": 0.26, "random_state": 0, **options}
+    options = {"readout": "norm", "n_components": 6, "alpha": 0.2, "threshold": 0.26, "random_state": 0, **options}
     model = SDGSClassifier(**options).fit(train_X, train.Y)
     return 100 * metrics.f1(test.Y, model.predict(test_X))
 
@@ -127,6 +127,8 @@ def test_missing_entries_cost_little(digits):
     zeros = f1_of(np.nan_to_num(with_gaps(train.X, 0.2)), np.nan_to_num(with_gaps(test.X, 0.2, 1)), digits)
     assert dirty > clean - 6
     assert dirty > zeros + 4
+    ridge = {"readout": "ridge"}
+    assert f1_of(with_gaps(train.X, 0.2), with_gaps(test.X, 0.2, 1), digits, **ridge) > dirty + 1
 
 
 def test_corrupted_entries_cost_less_with_huber(digits):
@@ -134,6 +136,9 @@ def test_corrupted_entries_cost_less_with_huber(digits):
     X, X_test = with_spikes(train.X, 0.05), with_spikes(test.X, 0.05, 1)
     plain = f1_of(X, X_test, digits)
     robust = f1_of(X, X_test, digits, huber=0.05, alpha=0.1)
+    assert robust > plain + 10
+    plain = f1_of(X, X_test, digits, readout="ridge", alpha=0.1)
+    robust = f1_of(X, X_test, digits, readout="ridge", huber=0.05, alpha=0.1)
     assert robust > plain + 10
 
 
@@ -180,7 +185,8 @@ def test_everything_missing_is_no_error():
     X = np.random.default_rng(0).standard_normal((6, 4))
     X[0] = np.nan
     X[:, 1] = np.nan
-    model = SDGSClassifier(2, random_state=0).fit(X, Y)
-    assert model.predict(np.full((2, 4), np.nan)).sum() == 0
+    nothing = np.full((2, 4), np.nan)
+    assert SDGSClassifier(2, readout="norm", random_state=0).fit(X, Y).predict(nothing).sum() == 0
+    assert np.isfinite(SDGSClassifier(2, random_state=0).fit(X, Y).predict_proba(nothing)).all()
     with pytest.warns(ConvergenceWarning):
         decompose(np.where(X > 0, X, np.nan), Y, max_iter=1, tol=0, random_state=0)

@@ -1,0 +1,205 @@
+"""Reading labels from codes: ridge regression, calibration, and the decision."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+
+from sdgs import SDGSClassifier, metrics
+from sdgs._readout import calibrate, cross_fitted, expected_f1_labels, mean_f1, ridge_path
+from sdgs.datasets import make_composite_digits, make_label_subspaces
+
+
+@pytest.mark.parametrize("shape", [(50, 8), (8, 50), (20, 20)])
+def test_ridge_agrees_with_scikit_learn(shape):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal(shape) + 1, (rng.random((shape[0], 3)) < 0.4).astype(float)
+    new = rng.standard_normal((5, shape[1]))
+    penalties = [1e-3, 1.0, 100.0]
+    for penalty, model in zip(penalties, ridge_path(Z, Y, penalties), strict=True):
+        theirs = Ridge(alpha=penalty).fit(Z, Y)
+        np.testing.assert_allclose(model.scores(new), theirs.predict(new), rtol=1e-6, atol=1e-8)
+
+
+def test_ridge_of_features_that_depend_on_each_other():
+    Z = np.ones((10, 4))
+    Z[:, 0] = np.arange(10)
+    Z[:, 1] = Z[:, 0]
+    Y = (np.arange(10) > 4).astype(float)[:, None]
+    (model,) = ridge_path(Z, Y, [0.1])
+    assert np.isfinite(model.coef).all()
+    assert ((model.scores(Z) > 0.5) == Y).all()
+
+
+def test_cross_fitted_scores_are_of_samples_that_were_left_out():
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((30, 6)), (rng.random((30, 2)) < 0.5).astype(float)
+    seen = []
+
+    def features(train, test):
+        seen.append(test)
+        assert not set(train) & set(test)
+        return Z[train], Z[test]
+
+    choices = [(0, 1.0), (2, 1.0), (0, 10.0)]
+    scores = cross_fitted(features, Y, choices, 3, 0)
+    assert sorted(np.concatenate(seen)) == list(range(30))
+    for (left_out, penalty), score in zip(choices, scores, strict=True):
+        for test in seen:
+            train = np.setdiff1d(np.arange(30), test)
+            model = Ridge(alpha=penalty).fit(Z[train][:, : 6 - left_out], Y[train])
+            np.testing.assert_allclose(score[test], model.predict(Z[test][:, : 6 - left_out]), atol=1e-10)
+
+
+def test_cross_fitting_where_nothing_can_be_learnt():
+    Y = np.zeros((3, 2))
+    Y[0, 0] = 1  # left out, nothing is left
+    scores = cross_fitted(lambda a, b: (np.zeros((len(a), 1)), np.zeros((len(b), 1))), Y, [(0, 1.0)], 3, 0)
+    assert np.isfinite(scores[0]).all()
+    assert np.isfinite(cross_fitted(lambda _a, _b: None, Y[:1], [(0, 1.0)], 3, 0)[0]).all()
+
+
+def test_calibration_finds_the_probabilities():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0.3, 0.3, (4000, 5))
+    truth = expit(6 * scores - 3)
+    Y = rng.random(truth.shape) < truth
+    found = expit(calibrate(scores, Y).log_odds(scores))
+    assert np.abs(found - truth).max() < 0.05
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), k=st.integers(1, 5), share=st.sampled_from([0.0, 0.2, 1.0]))
+def test_calibration_keeps_the_order_and_is_finite(seed, n, k, share):
+    rng = np.random.default_rng(seed)
+    scores, Y = rng.standard_normal((n, k)), rng.random((n, k)) < share
+    result = calibrate(scores, Y)
+    assert (result.slope >= 0).all()
+    assert np.isfinite(result.log_odds(scores)).all()
+
+
+def expected_f1(chosen, p):
+    """By summing over all label sets, labels being independent."""
+    total = 0.0
+    k = len(p)
+    for size in range(k + 1):
+        for true in combinations(range(k), size):
+            probability = np.prod([p[i] if i in true else 1 - p[i] for i in range(k)])
+            both = len(set(true) & set(chosen))
+            total += probability * (1.0 if not true and not chosen else 2 * both / max(len(true) + len(chosen), 1))
+    return total
+
+
+@settings(deadline=None, max_examples=60)
+@given(p=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=5))
+def test_the_decision_is_close_to_the_best_for_f1(p):
+    chosen = np.flatnonzero(expected_f1_labels(np.array([p]))[0]).tolist()
+    assert chosen
+    best = max(expected_f1(s, p) for size in range(1, len(p) + 1) for s in combinations(range(len(p)), size))
+    assert expected_f1(chosen, p) >= 0.93 * best
+    # The most probable labels are chosen, however many.
+    assert min(p[i] for i in chosen) >= max((p[i] for i in range(len(p)) if i not in chosen), default=0.0)
+
+
+def test_no_label_only_where_that_may_be():
+    unlikely = np.array([[0.06, 0.01, 0.01]])
+    assert expected_f1_labels(unlikely).sum() == 1
+    assert expected_f1_labels(unlikely, allow_none=True).sum() == 0
+    assert expected_f1_labels(np.array([[0.9, 0.05, 0.05]]), allow_none=True).sum() == 1
+
+
+def test_mean_f1_is_the_measure():
+    rng = np.random.default_rng(0)
+    Y, Z = rng.random((2, 40, 4)) < 0.3
+    assert mean_f1(Y.astype(float), Z) == pytest.approx(metrics.f1(Y.astype(int), Z.astype(int)))
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return (
+        make_composite_digits(1500, max_labels=2, subset="train", random_state=0),
+        make_composite_digits(1000, max_labels=2, subset="test", random_state=1),
+    )
+
+
+@pytest.fixture(scope="module")
+def model(digits):
+    return SDGSClassifier(random_state=0).fit(digits[0].X, digits[0].Y)
+
+
+def test_probabilities_are_calibrated(digits, model):
+    test = digits[1]
+    p = model.predict_proba(test.X)
+    assert p.shape == test.Y.shape
+    np.testing.assert_allclose(p, expit(model.decision_function(test.X)))
+    bins = np.digitize(p.ravel(), np.linspace(0, 1, 11)[1:-1])
+    truth = test.Y.ravel()
+    error = sum(abs(truth[bins == b].mean() - p.ravel()[bins == b].mean()) * (bins == b).mean() for b in set(bins))
+    assert error < 0.03
+
+
+def test_each_decision_is_the_better_one_by_its_own_measure(digits):
+    train, test = digits
+    model = SDGSClassifier(random_state=0).fit(train.X[:200], train.Y[:200])  # few samples: much is uncertain
+    f1, hamming = (model.set_params(decision=decision).predict(test.X) for decision in ("f1", "hamming"))
+    assert metrics.f1(test.Y, f1) > metrics.f1(test.Y, hamming)
+    assert metrics.hamming_loss(test.Y, hamming) < metrics.hamming_loss(test.Y, f1)
+    assert f1.sum(axis=1).min() == 1
+
+
+def test_it_predicts_better_than_the_papers_way(digits, model):
+    train, test = digits
+    paper = SDGSClassifier(6, alpha=0.25, readout="norm", threshold=0.26, random_state=0).fit(train.X, train.Y)
+    assert metrics.f1(test.Y, model.predict(test.X)) > metrics.f1(test.Y, paper.predict(test.X)) + 0.02
+
+
+def test_norms_are_read_where_signs_say_nothing():
+    """Planted coefficients are as often negative as positive: only their size tells the labels."""
+    data = make_label_subspaces(600, 60, 8, n_components=3, random_state=0)
+    assert SDGSClassifier(3, random_state=0).fit(data.X, data.Y).uses_norms_
+
+
+def test_one_class_a_sample(digits):
+    train = digits[0]
+    single = train.Y.sum(axis=1) == 1
+    X, y = train.X[single][:300], train.Y[single][:300].argmax(axis=1)
+    model = SDGSClassifier(2, random_state=0).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+
+
+def test_probabilities_need_the_ridge(digits):
+    train = digits[0]
+    model = SDGSClassifier(2, readout="norm", random_state=0).fit(train.X[:100], train.Y[:100])
+    with pytest.raises(AttributeError, match="predict_proba"):
+        _ = model.predict_proba
+    with pytest.raises(NotFittedError, match="Fit it again"):
+        model.set_params(readout="ridge").predict(train.X[:2])
+
+
+def test_a_given_penalty_is_used(digits):
+    train = digits[0]
+    model = SDGSClassifier(2, penalty=2.5, random_state=0).fit(train.X[:200], train.Y[:200])
+    assert model.penalty_ == 2.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"readout": "svm"}, "readout must be one of"),
+        ({"penalty": 0.0}, "penalty must be"),
+        ({"penalty": "large"}, "penalty must be"),
+        ({"decision": "recall"}, "decision must be one of"),
+        ({"cv": 1}, "cv must be"),
+        ({"huber": -1.0}, "huber must be"),
+    ],
+)
+def test_bad_parameters(digits, options, message):
+    with pytest.raises(ValueError, match=message):
+        SDGSClassifier(**options).fit(digits[0].X, digits[0].Y)
