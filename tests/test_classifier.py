@@ -191,7 +191,7 @@ def test_what_real_data_has_does_no_harm(readout):
     X[:, 7] = 0
     Y[:, 4] = 0
     Y[8, 4] = 1  # a label with one sample
-    model = SDGSClassifier(readout=readout, random_state=0).fit(X, Y)
+    model = SDGSClassifier(readout=readout, scaling="rows", random_state=0).fit(X, Y)
     predicted = model.predict(np.vstack([X, np.zeros((1, 20)), rng.standard_normal((1, 20)) * 1e-300]))
     assert not predicted[:, 2].any()
     if readout == "norm":  # the other knows which labels are frequent
@@ -199,6 +199,36 @@ def test_what_real_data_has_does_no_harm(readout):
         assert not predicted[-2].any()
     assert len(model.components_[2]) == 0
     assert len(model.components_[4]) == 1
+
+
+def test_raw_measurements_need_no_care():
+    """Columns in units that differ by a million, and far from zero, as measurements come."""
+    data = make_label_subspaces(900, 30, 5, n_components=2, random_state=0)
+    rng = np.random.default_rng(0)
+    units = 10.0 ** rng.uniform(-3, 3, 30)
+    raw = (data.X + rng.choice([-5, 5], 30)) * units
+    model = SDGSClassifier(2, random_state=0).fit(raw[:600], data.Y[:600])
+    plain = SDGSClassifier(2, scaling="rows", random_state=0).fit(raw[:600], data.Y[:600])
+    f1, without = (metrics.f1(data.Y[600:], m.predict(raw[600:])) for m in (model, plain))
+    assert f1 > 0.85
+    assert f1 > without + 0.2
+    np.testing.assert_allclose(model.scaler_.mean_, raw[:600].mean(axis=0))
+    assert plain.scaler_ is None
+    # Parts and residual make the sample, less the mean; and transform gives samples back in their own units.
+    parts = model.contributions(raw[:3], np.ones((3, 5)))
+    centred = raw[:3] - model.scaler_.mean_
+    rest = (centred - parts.sum(axis=1)) / units
+    assert np.linalg.norm(rest) < 0.5 * np.linalg.norm(centred / units)
+    gappy = raw[600:].copy()
+    gappy[::2, 3] = np.nan
+    filled = model.transform(gappy)
+    np.testing.assert_allclose(filled[1::2], raw[601::2], rtol=1e-9)
+    assert np.corrcoef(filled[::2, 3], raw[600::2, 3])[0, 1] > 0.9
+
+
+def test_what_is_a_sum_is_not_centred(digits, model):
+    assert model.scaler_ is None
+    assert SDGSClassifier(random_state=0).fit(csr_matrix(digits[0].X), digits[0].Y).scaler_ is None
 
 
 def test_same_result_with_one_thread_or_two(digits):

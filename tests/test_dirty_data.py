@@ -90,8 +90,8 @@ def test_sparse_and_dense_agree(dtype):
     Y = rng.random((80, 3)) < 0.4
     for values, kept in zip(unit_rows(X), unit_rows(csr_array(X)), strict=True):
         np.testing.assert_allclose(kept.toarray() if hasattr(kept, "toarray") else kept, values, rtol=1e-6)
-    dense = SDGSClassifier(2, huber=0.1, random_state=0).fit(X, Y)
-    sparse = SDGSClassifier(2, huber=0.1, random_state=0).fit(csr_array(X), Y)
+    dense = SDGSClassifier(2, huber=0.1, scaling="rows", random_state=0).fit(X, Y)
+    sparse = SDGSClassifier(2, huber=0.1, scaling="rows", random_state=0).fit(csr_array(X), Y)
     tolerance = 1e-6 if dtype == np.float64 else 1e-2
     np.testing.assert_allclose(sparse.decision_function(csr_array(X)), dense.decision_function(X), atol=tolerance)
     np.testing.assert_allclose(sparse.transform(csr_array(X)).toarray(), dense.transform(X), atol=tolerance)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -70,9 +71,11 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         of at least one half.
     cv : int, default=3
         For ``readout="ridge"``: folds of the cross-validation.
-    scaling : {"rows", None}, default="rows"
-        ``"rows"`` brings every sample to unit Euclidean norm, in training and prediction; ``alpha`` and ``threshold``
-        are made for that. None takes the data as they are.
+    scaling : {"auto", "rows", None}, default="auto"
+        ``"rows"`` brings every sample to unit Euclidean norm, in training and prediction; ``alpha``, ``huber``,
+        ``threshold`` and ``penalty`` are made for that. ``"auto"`` does the same, and before it standardises the
+        columns of dense features that have negative entries, such as measurements in different units; features without,
+        such as counts and images, keep their meaning of a sum. None takes the data as they are.
     solver : {"brp", "svd", "brp-fresh"}, default="brp"
         See :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -101,6 +104,8 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
     ----------
     decomposition_ : Decomposition
         The training data taken apart; in the scale that ``scaling`` gives them.
+    scaler_ : StandardScaler or None
+        How columns are standardised, if ``scaling`` did.
     components_ : tuple of ndarrays of shape (r_i, n_features_in_)
         The subspace of each label.
     classes_ : ndarray of shape (n_labels,)
@@ -141,7 +146,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         penalty: float | str = "auto",
         decision: str = "f1",
         cv: int = 3,
-        scaling: str | None = "rows",
+        scaling: str | None = "auto",
         solver: str = "brp",
         max_iter: int = 100,
         tol: float = 1e-2,
@@ -167,7 +172,10 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
     def _fit(self, X: Any, labels: Any) -> None:
         # One seed for all decompositions; an int is that of `decompose` itself.
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else check_seed(self.random_state)
-        X = self._scaled(X)
+        self.scaler_ = None
+        if self.scaling == "auto" and not issparse(X) and np.nanmin(X, initial=0.0) < 0:
+            self.scaler_ = _standardiser(X)
+        X, _ = self._scaled(X)
         self.decomposition_ = self._decompose(X, labels, int(seed))
         self.components_ = self.decomposition_.components
         self.n_iter_ = self.decomposition_.n_iter
@@ -225,7 +233,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """The l1 norm of each label's part of a sample's code, or the log-odds of each label."""
-        X = self._scaled(X)
+        X, _ = self._scaled(X)
         if self.readout == "norm":
             return self._codes(X, self.components_).l1_norms()
         if not hasattr(self, "_ridge"):
@@ -278,11 +286,15 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         check_is_fitted(self)
         self._check_parameters()
         features = self._check_X(X, reset=False)
-        X, norms = unit_rows(features) if self.scaling == "rows" else (features, np.ones(features.shape[0]))
+        X, norms = self._scaled(features)
         if self.huber is None and not np.isnan(X.data if issparse(X) else X).any():
             return features.copy()
         cleaned = _cleaned(X, self._codes(X, self.components_), self.components_)
-        cleaned = csr_array(cleaned * norms[:, None]) if issparse(cleaned) else cleaned * norms[:, None]
+        if issparse(cleaned):
+            return csr_array(cleaned * norms[:, None]).astype(features.dtype)
+        cleaned = cleaned * norms[:, None]
+        if self.scaler_ is not None:
+            cleaned = self.scaler_.inverse_transform(cleaned)
         return cleaned.astype(features.dtype)
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
@@ -290,7 +302,8 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
 
         The sample is taken apart over the subspaces of its labels alone, by least squares: the code that the labels are
         read from is shrunk towards zero by ``alpha``, these parts are not. ``X - contributions(X).sum(axis=1)`` is the
-        residual, what those labels do not explain. Meant for a look at some samples: the result is dense.
+        residual, what those labels do not explain. Where columns were standardised (``scaler_`` is not None) the parts
+        are of the sample less ``scaler_.mean_``. Meant for a look at some samples: the result is dense.
 
         Parameters
         ----------
@@ -317,16 +330,18 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
             chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
             if chosen.shape[1] != k:
                 raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
+        if self.scaler_ is not None:
+            features = self.scaler_.transform(features)
         parts = np.zeros((n, k, features.shape[1]), dtype=features.dtype)
         for row in range(n):
             mine = np.flatnonzero(chosen[row])
             sample = features[[row]].toarray()[0] if issparse(features) else features[row]
             parts[row, mine] = least_squares_parts(sample, [self.components_[i] for i in mine])
-        return parts
+        return parts if self.scaler_ is None else parts * self.scaler_.scale_
 
     def _check_parameters(self) -> None:
         """What ``decompose`` does not check; also before prediction, for ``set_params`` may have come in between."""
-        check_choice(self.scaling, "scaling", ("rows", None))
+        check_choice(self.scaling, "scaling", ("auto", "rows", None))
         check_number(self.alpha, "alpha")
         if self.huber is not None:
             check_number(self.huber, "huber", positive=True)
@@ -338,14 +353,28 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         check_int(self.cv, "cv", minimum=2)
         check_n_jobs(self.n_jobs)
 
-    def _scaled(self, X: Any) -> Any:
-        return X if self.scaling is None else unit_rows(X)[0]
+    def _scaled(self, X: Any) -> tuple[Any, NDArray[Any]]:
+        """The samples as the method sees them, and the norms that they had before."""
+        if self.scaler_ is not None:
+            X = self.scaler_.transform(X)
+        return (X, np.ones(X.shape[0], dtype=X.dtype)) if self.scaling is None else unit_rows(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The labels are read out as in the paper, by a fixed threshold and without the signs of the code.
         tags.classifier_tags.poor_score = self.readout == "norm"
         return tags
+
+
+def _standardiser(X: NDArray[Any]) -> StandardScaler:
+    """Of what was observed of each column; a column of which nothing was is left alone."""
+    with np.errstate(all="ignore"):
+        scaler = StandardScaler().fit(X)
+    unknown = np.isnan(X).all(axis=0)
+    scaler.mean_[unknown], scaler.scale_[unknown] = 0.0, 1.0
+    if not np.isfinite(scaler.scale_).all():
+        raise ValueError("X has columns whose variance overflows. Scale them down.")
+    return scaler
 
 
 def _cleaned(X: Any, result: GroupCodes, components: tuple[NDArray[Any], ...]) -> Any:

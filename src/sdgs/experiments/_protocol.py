@@ -60,7 +60,7 @@ METHODS: Mapping[str, Method] = {
 def build(method: str, parameters: Mapping[str, Any], seed: int) -> Any:
     """The estimator of a method."""
     if method == "sdgs":
-        return SDGSClassifier(**parameters, readout="norm", random_state=seed)
+        return SDGSClassifier(**parameters, readout="norm", scaling="rows", random_state=seed)
     if method == "br":
         return BinaryRelevance(**parameters, random_state=seed)
     if method == "mlknn":
