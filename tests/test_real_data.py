@@ -50,8 +50,8 @@ def test_and_the_published_figure_itself_on_most(faithful):
         assert sum(faithful[name, rule] >= faithful[name, "published"] for name in names) >= 8
 
 
-# F1 of one linear SVM a label, with C and one threshold for all labels chosen by cross-validation, idf-weighted words and
-# a label for every sample: as good as binary relevance gets.
+# F1 of one linear SVM a label, with C and one threshold for all labels chosen by cross-validation, idf-weighted words
+# and a label for every sample: as good as binary relevance gets.
 TUNED_BINARY_RELEVANCE = {
     "emotions": 65.9,
     "medical": 79.2,
