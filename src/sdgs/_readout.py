@@ -15,6 +15,8 @@ from sklearn.model_selection import KFold
 
 Array = NDArray[np.floating[Any]]
 
+_ENOUGH = 500_000  # scores to fit four numbers to
+
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
@@ -101,13 +103,15 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     n, k = scores.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
     odds = np.log(frequency / (1 - frequency))
-    target = np.asarray(Y, dtype=bool).ravel()
+    some = slice(None, None, max(1, n * k // _ENOUGH))
+    scores, n = scores[some], len(scores[some])
+    target = np.asarray(Y[some], dtype=bool).ravel()
     if target.all() or not target.any():
         return Calibration(np.zeros(k), odds)
     both = np.column_stack([scores.ravel(), np.tile(odds, n), (scores * odds).ravel()])
     for columns in (both, both[:, :1]):
         # Next to no regularisation: some, or separable labels would have no solution.
-        model = LogisticRegression(C=1e3, max_iter=1000).fit(columns, target)
+        model = LogisticRegression(C=1e3, solver="newton-cholesky").fit(columns, target)
         a, b, c = (*model.coef_[0], 0.0, 0.0)[:3]
         slope = a + c * odds
         if (slope > 0).all():

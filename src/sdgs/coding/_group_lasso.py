@@ -118,8 +118,8 @@ def group_lasso(
     -----
     Memory: the codes, the Gram matrix of the dictionary (R x R), and for each thread 64 MiB and the squares of the
     largest working set. Where subspaces coincide the code is not unique: objective and gap are right, but which of the
-    twins gets the coefficients is arbitrary. So it is, and the convergence slow, where ``huber`` is exactly ``alpha`` and
-    a subspace holds a unit vector: code and residual can then be traded for each other.
+    twins gets the coefficients is arbitrary. So it is, and the convergence slow, where ``huber`` is exactly ``alpha``
+    and a subspace holds a unit vector: code and residual can then be traded for each other.
 
     Examples
     --------
