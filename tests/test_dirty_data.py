@@ -142,13 +142,30 @@ def test_corrupted_entries_cost_less_with_huber(digits):
     assert robust > plain + 10
 
 
+def test_huber_is_found_where_it_helps(digits):
+    train, test = digits
+    spiked, spiked_test = with_spikes(train.X, 0.05), with_spikes(test.X, 0.05, 1)
+    found = SDGSClassifier(huber="auto", scaling="rows", random_state=0).fit(spiked, train.Y)
+    assert found.huber_ is not None
+    best = f1_of(
+        spiked, spiked_test, digits, readout="ridge", n_components=4, alpha=0.1, scaling="rows", huber=found.huber_
+    )
+    assert 100 * metrics.f1(test.Y, found.predict(spiked_test)) == pytest.approx(best)
+    # On clean data it costs next to nothing.
+    clean = SDGSClassifier(huber="auto", random_state=0).fit(train.X, train.Y)
+    without = f1_of(train.X, test.X, digits, readout="ridge", n_components=4, alpha=0.1)
+    assert 100 * metrics.f1(test.Y, clean.predict(test.X)) > without - 1.5
+    assert SDGSClassifier(2, huber="auto", random_state=0).fit(csr_array(train.X[:99]), train.Y[:99]).huber_ is None
+
+
 def test_transform_cleans(digits):
     train, test = digits
     model = SDGSClassifier(huber=0.05, alpha=0.1, random_state=0).fit(train.X, train.Y)
     spiked, gappy = with_spikes(test.X, 0.05), with_gaps(test.X, 0.2)
     before = np.linalg.norm(spiked - test.X)
     assert np.linalg.norm(model.transform(spiked) - test.X) < 0.6 * before
-    filled = model.set_params(huber=None).transform(gappy)
+    model = SDGSClassifier(alpha=0.1, random_state=0).fit(train.X, train.Y)
+    filled = model.transform(gappy)
     seen = ~np.isnan(gappy)
     np.testing.assert_allclose(filled[seen], test.X[seen], rtol=1e-9)
     mean = np.broadcast_to(train.X.mean(axis=0), test.X.shape)

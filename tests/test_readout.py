@@ -44,24 +44,25 @@ def test_cross_fitted_scores_are_of_samples_that_were_left_out():
     def features(train, test):
         seen.append(test)
         assert not set(train) & set(test)
-        return Z[train], Z[test]
+        return [(Z[train], Z[test]), (2 * Z[train], 2 * Z[test])]
 
-    choices = [(0, 1.0), (2, 1.0), (0, 10.0)]
+    choices = [(0, 0, 1.0), (0, 2, 1.0), (1, 0, 10.0)]
     scores = cross_fitted(features, Y, choices, 3, 0)
     assert sorted(np.concatenate(seen)) == list(range(30))
-    for (left_out, penalty), score in zip(choices, scores, strict=True):
+    for (variant, left_out, penalty), score in zip(choices, scores, strict=True):
         for test in seen:
             train = np.setdiff1d(np.arange(30), test)
-            model = Ridge(alpha=penalty).fit(Z[train][:, : 6 - left_out], Y[train])
-            np.testing.assert_allclose(score[test], model.predict(Z[test][:, : 6 - left_out]), atol=1e-10)
+            used = (1 + variant) * Z[:, : 6 - left_out]
+            model = Ridge(alpha=penalty).fit(used[train], Y[train])
+            np.testing.assert_allclose(score[test], model.predict(used[test]), atol=1e-10)
 
 
 def test_cross_fitting_where_nothing_can_be_learnt():
     Y = np.zeros((3, 2))
     Y[0, 0] = 1  # left out, nothing is left
-    scores = cross_fitted(lambda a, b: (np.zeros((len(a), 1)), np.zeros((len(b), 1))), Y, [(0, 1.0)], 3, 0)
+    scores = cross_fitted(lambda a, b: [(np.zeros((len(a), 1)), np.zeros((len(b), 1)))], Y, [(0, 0, 1.0)], 3, 0)
     assert np.isfinite(scores[0]).all()
-    assert np.isfinite(cross_fitted(lambda _a, _b: None, Y[:1], [(0, 1.0)], 3, 0)[0]).all()
+    assert np.isfinite(cross_fitted(lambda _a, _b: None, Y[:1], [(0, 0, 1.0)], 3, 0)[0]).all()
 
 
 def test_calibration_finds_the_probabilities():
@@ -187,6 +188,8 @@ def test_a_given_penalty_is_used(digits):
         ({"decision": "recall"}, "decision must be one of"),
         ({"cv": 1}, "cv must be"),
         ({"huber": -1.0}, "huber must be"),
+        ({"huber": "much"}, "huber must be"),
+        ({"huber": "auto", "readout": "norm"}, 'huber="auto" needs readout="ridge"'),
     ],
 )
 def test_bad_parameters(digits, options, message):

@@ -64,17 +64,18 @@ class Calibration:
 
 
 def cross_fitted(
-    features: Callable[[NDArray[np.intp], NDArray[np.intp]], tuple[Array, Array]],
+    features: Callable[[NDArray[np.intp], NDArray[np.intp]], Sequence[tuple[Array, Array]]],
     Y: Array,
-    choices: Sequence[tuple[int, float]],
+    choices: Sequence[tuple[int, int, float]],
     n_folds: int,
     seed: int,
 ) -> list[Array]:
     """For every choice the scores of each sample, from a model that was not learnt from it.
 
-    ``features(train, test)`` gives the features of both, learnt from the rows ``train`` alone. What features that were
-    learnt from all rows say of those same rows is too good, and a penalty or a threshold chosen on it is wrong by far.
-    A choice is a number of columns to leave out at the end, and a penalty.
+    ``features(train, test)`` gives the features of both, learnt from the rows ``train`` alone, in one variant or
+    several. What features that were learnt from all rows say of those same rows is too good, and a penalty or a
+    threshold chosen on it is wrong by far. A choice is a variant, a number of columns to leave out at the end, and a
+    penalty.
     """
     n = len(Y)
     # Where nothing can be learnt (one sample, or no label in all but one fold) the frequencies are all there is.
@@ -83,11 +84,12 @@ def cross_fitted(
     for train, test in folds:
         if not Y[train].any():
             continue
-        Z, Z_test = features(train, test)
-        for left_out in dict(choices):
-            places = [i for i, choice in enumerate(choices) if choice[0] == left_out]
+        variants = features(train, test)
+        for variant, left_out in dict.fromkeys(choice[:2] for choice in choices):
+            Z, Z_test = variants[variant]
+            places = [i for i, choice in enumerate(choices) if choice[:2] == (variant, left_out)]
             width = Z.shape[1] - left_out
-            models = ridge_path(Z[:, :width], Y[train], [choices[i][1] for i in places])
+            models = ridge_path(Z[:, :width], Y[train], [choices[i][2] for i in places])
             for i, model in zip(places, models, strict=True):
                 scores[i][test] = model.scores(Z_test[:, :width])
     return scores
