@@ -1,13 +1,15 @@
 """Reading labels from codes: ridge regression, calibration, and the decision."""
 
+import pickle
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.special import expit
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
 from sdgs import SDGSClassifier, metrics
@@ -82,6 +84,72 @@ def test_calibration_keeps_the_order_and_is_finite(seed, n, k, share):
     result = calibrate(scores, Y)
     assert (result.slope >= 0).all()
     assert np.isfinite(result.log_odds(scores)).all()
+    if not result.slope.any():  # then the frequencies, by Laplace's rule
+        np.testing.assert_allclose(expit(result.offset), (Y.sum(axis=0) + 1) / (n + 2))
+
+
+def test_scores_that_say_the_opposite_are_not_believed():
+    Y = np.arange(90)[:, None] < 30
+    for shift in (0.0, -5.0, 100.0):
+        p = expit(calibrate(np.where(Y, 0.3, 0.36) + shift, Y).log_odds(np.array([[0.3 + shift]])))
+        assert p == pytest.approx(31 / 92)
+
+
+def test_noise_gets_the_frequencies():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((90, 60)), (rng.random((90, 3)) < [0.1, 0.3, 0.5]).astype(int)
+    p = SDGSClassifier(10, random_state=0).fit(X, Y).predict_proba(rng.standard_normal((500, 60)))
+    np.testing.assert_allclose(p.mean(axis=0), Y.mean(axis=0), atol=0.12)
+    assert p.std(axis=0).max() < 0.2
+
+
+def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch):
+    seen = []
+    original = SDGSClassifier._decompose
+
+    def spy(self, X, labels, seed):
+        seen.append(X)
+        return original(self, X, labels, seed)
+
+    monkeypatch.setattr(SDGSClassifier, "_decompose", spy)
+    coded = []
+    codes = SDGSClassifier._codes
+
+    def spy_codes(self, X, components, huber):
+        coded.append((X, components))
+        return codes(self, X, components, huber)
+
+    monkeypatch.setattr(SDGSClassifier, "_codes", spy_codes)
+    data = make_label_subspaces(60, 12, 3, n_components=2, noise=0.2, random_state=0)
+    SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    assert [len(X) for X in seen] == [60, 40, 40, 40]
+    # After the first, each decomposition codes its own samples and then the others, with its own subspaces.
+    for fold, (mine, others) in enumerate(zip(coded[:6:2], coded[1:6:2], strict=True)):
+        assert np.array_equal(mine[0], seen[fold + 1])
+        assert mine[1] is others[1]
+        assert len(np.unique(np.vstack([mine[0], others[0]]), axis=0)) == 60
+
+
+def test_what_set_params_cannot_change_after_the_fit(digits, model):
+    test = digits[1]
+    before = model.predict_proba(test.X[:20])
+    changed = pickle.loads(pickle.dumps(model)).set_params(alpha=0.5, scaling=None, huber=0.01)
+    np.testing.assert_array_equal(changed.predict_proba(test.X[:20]), before)
+
+
+def test_a_dense_model_takes_sparse_samples():
+    data = make_label_subspaces(100, 12, 3, n_components=2, noise=0.2, random_state=0)
+    model = SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    assert model.scaler_ is not None
+    np.testing.assert_allclose(model.predict_proba(csr_array(data.X)), model.predict_proba(data.X))
+    np.testing.assert_allclose(model.contributions(csr_array(data.X[:2])), model.contributions(data.X[:2]))
+
+
+def test_one_warning_however_many_folds():
+    data = make_label_subspaces(100, 12, 3, n_components=2, noise=0.2, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        SDGSClassifier(2, max_iter=1, tol=0.0, random_state=0).fit(data.X, data.Y)
+    assert len(caught) == 1
 
 
 @settings(deadline=None, max_examples=100)
@@ -157,8 +225,9 @@ def test_norms_are_read_where_signs_say_nothing():
 def test_one_class_a_sample(digits):
     train = digits[0]
     single = train.Y.sum(axis=1) == 1
-    X, y = train.X[single][:300], train.Y[single][:300].argmax(axis=1)
-    model = SDGSClassifier(2, random_state=0).fit(X, y)
+    X, y = train.X[single], train.Y[single].argmax(axis=1)
+    model = SDGSClassifier(random_state=0).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.85
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))

@@ -207,6 +207,11 @@ def test_bad_input(subspaces, options, message):
         group_lasso(samples(2, 10), subspaces(2, 2, 10), **options)
 
 
+def test_rows_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="norm overflows"):
+        group_lasso([[1e308] * 4], [np.eye(4)[:2]], 1.0, huber=1e308)
+
+
 def test_infinity_is_refused_and_alpha_zero_with_gaps(subspaces):
     X = samples(2, 10)
     X[0, 0] = np.nan

@@ -1,6 +1,7 @@
 """The estimator: checks its parameters, and calls the two stages."""
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -8,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.special import expit
+from scipy.special import expit, log_expit, softmax
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +26,7 @@ from sdgs.decomposition import Decomposition, decompose
 # What "auto" chooses from; for samples of unit norm.
 _PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _HUBERS = (None, 0.1, 0.05)
+_ENTRIES = 4096  # missing entries of sparse samples that are filled in one go
 
 
 def _reads_by_ridge(model: "SDGSClassifier") -> bool:
@@ -90,10 +92,13 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
     random_state : int, RandomState instance or None, default=None
         For the random projections.
     n_jobs : int or None, default=None
-        Threads in prediction.
+        Threads that code samples, those of training and new ones.
 
     Notes
     -----
+    After ``fit`` only ``decision``, ``n_jobs`` and, with ``readout="norm"``, ``alpha`` and ``threshold`` can be changed
+    without fitting again. Columns are standardised by all training samples, also in the cross-validation.
+
     ``score`` is scikit-learn's, the share of samples whose labels are all right. :mod:`sdgs.metrics` has the paper's
     measures; what it calls accuracy is the mean Jaccard index.
 
@@ -181,6 +186,8 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         self.scaler_ = None
         if self.scaling == "auto" and not issparse(X) and np.nanmin(X, initial=0.0) < 0:
             self.scaler_ = _standardiser(X)
+        # What the read-out was learnt with is what it must be used with, whatever set_params says later.
+        self._alpha, self._unit_rows = self.alpha, self.scaling is not None
         X, _ = self._scaled(X)
         self.decomposition_ = self._decompose(X, labels, int(seed))
         self.components_ = self.decomposition_.components
@@ -212,7 +219,9 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         choices = list(product(range(len(hubers)), (Y.shape[1], 0), penalties))
 
         def features(train: NDArray[np.intp], test: NDArray[np.intp]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-            components = self._decompose(X[train], rows[train], seed).components
+            with warnings.catch_warnings():  # the decomposition of all rows says it once
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                components = self._decompose(X[train], rows[train], seed).components
             return [tuple(self._features(X[part], components, huber) for part in (train, test)) for huber in hubers]  # type: ignore[misc]
 
         self._allow_none = bool((Y.sum(axis=1) == 0).any())
@@ -254,7 +263,8 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
 
     def _codes(self, X: Any, components: tuple[NDArray[Any], ...], huber: float | None) -> GroupCodes:
         tol = 1e-6 if X.dtype == np.float64 else 1e-5
-        return group_lasso(X, components, self.alpha, huber=huber, tol=tol, n_jobs=self.n_jobs)
+        alpha = self.alpha if self.readout == "norm" else self._alpha
+        return group_lasso(X, components, alpha, huber=huber, tol=tol, n_jobs=self.n_jobs)
 
     def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         if self.readout == "norm":
@@ -275,10 +285,10 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         """
         check_is_fitted(self)
         self._check_parameters()
-        probabilities = expit(self._scores(self._check_X(X, reset=False)))
+        log_odds = self._scores(self._check_X(X, reset=False))
         if self._one_class_a_sample:
-            probabilities = probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
-        return np.asarray(probabilities)
+            return np.asarray(softmax(log_expit(log_odds), axis=1))
+        return np.asarray(expit(log_odds))
 
     def transform(self, X: Any) -> Any:
         """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
@@ -341,8 +351,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
             chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
             if chosen.shape[1] != k:
                 raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
-        if self.scaler_ is not None:
-            features = self.scaler_.transform(features)
+        features = self._standardised(features)
         parts = np.zeros((n, k, features.shape[1]), dtype=features.dtype)
         for row in range(n):
             mine = np.flatnonzero(chosen[row])
@@ -368,9 +377,13 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
 
     def _scaled(self, X: Any) -> tuple[Any, NDArray[Any]]:
         """The samples as the method sees them, and the norms that they had before."""
-        if self.scaler_ is not None:
-            X = self.scaler_.transform(X)
-        return (X, np.ones(X.shape[0], dtype=X.dtype)) if self.scaling is None else unit_rows(X)
+        X = self._standardised(X)
+        return unit_rows(X) if self._unit_rows else (X, np.ones(X.shape[0], dtype=X.dtype))
+
+    def _standardised(self, X: Any) -> Any:
+        if self.scaler_ is None:
+            return X
+        return self.scaler_.transform(X.toarray() if issparse(X) else X)  # training was dense
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -398,7 +411,11 @@ def _cleaned(X: Any, result: GroupCodes, components: tuple[NDArray[Any], ...]) -
         if issparse(X):
             X = X.copy()
             row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
-            X.data[missing] = np.einsum("ij,ji->i", result.codes[row].toarray(), C[:, X.indices[missing]])
+            column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
+            for start in range(0, row.size, _ENTRIES):
+                part = slice(start, start + _ENTRIES)
+                filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
+            X.data[missing] = filled
         else:
             X = np.where(missing, result.codes @ C, X)
     if result.residual is not None:

@@ -100,7 +100,7 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
 
     Few labels have the samples for a calibration of their own, and one for all is wrong for the rare ones. So slope and
     offset are linear in the log-odds of a label's frequency: four numbers in all. Where that would turn a label's order
-    around, two: one slope and one offset.
+    around, one slope for all; and where scores say nothing, as those of noise do, the frequencies alone.
     """
     n, k = scores.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
@@ -108,17 +108,16 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     some = slice(None, None, max(1, n * k // _ENOUGH))
     scores, n = scores[some], len(scores[some])
     target = np.asarray(Y[some], dtype=bool).ravel()
-    if target.all() or not target.any():
-        return Calibration(np.zeros(k), odds)
-    both = np.column_stack([scores.ravel(), np.tile(odds, n), (scores * odds).ravel()])
-    for columns in (both, both[:, :1]):
-        # Next to no regularisation: some, or separable labels would have no solution.
-        model = LogisticRegression(C=1e3, solver="newton-cholesky").fit(columns, target)
-        a, b, c = (*model.coef_[0], 0.0, 0.0)[:3]
-        slope = a + c * odds
-        if (slope > 0).all():
-            break
-    return Calibration(np.maximum(slope, 0), model.intercept_[0] + b * odds)
+    if not target.all() and target.any():
+        columns = np.column_stack([scores.ravel(), np.tile(odds, n), (scores * odds).ravel()])
+        for used in (3, 2):
+            # Next to no regularisation: some, or separable labels would have no solution.
+            model = LogisticRegression(C=1e3, solver="newton-cholesky").fit(columns[:, :used], target)
+            a, b, c = (*model.coef_[0], 0.0)[:3]
+            slope = a + c * odds
+            if (slope > 0).all():
+                return Calibration(slope, model.intercept_[0] + b * odds)
+    return Calibration(np.zeros(k), odds)
 
 
 def mean_f1(Y: Array, chosen: NDArray[np.bool_]) -> float:

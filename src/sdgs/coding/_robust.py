@@ -33,8 +33,11 @@ def solve_robust(
     clipped = np.where(seen, np.clip(X, -mu, mu), 0.0)
     largest = np.abs(clipped).max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
-    unit = unit * np.maximum(np.linalg.norm(clipped / unit[:, None], axis=1), 1e-300)
+    with np.errstate(over="ignore"):
+        unit = unit * np.maximum(np.linalg.norm(clipped / unit[:, None], axis=1), 1e-300)
     unit[largest == 0] = 1.0
+    if not np.isfinite(unit).all():
+        raise ValueError("X has rows whose norm overflows. Scale X, alpha and huber down together.")
 
     n, R = len(X), C.shape[0]
     b, gap, n_iter = np.zeros((n, R)), np.zeros(n), np.zeros(n, dtype=np.int64)
