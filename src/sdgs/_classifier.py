@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from sdgs._base import MultiLabelClassifier
 from sdgs._readout import Ridge, calibrate, cross_fitted, expected_f1_labels, mean_f1, ridge_path
 from sdgs._rows import unit_rows
-from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed
+from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed, has_missing
 from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
 from sdgs.decomposition import Decomposition, decompose
 
@@ -308,7 +308,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         self._check_parameters()
         features = self._check_X(X, reset=False)
         X, norms = self._scaled(features)
-        if self.huber_ is None and not np.isnan(X.data if issparse(X) else X).any():
+        if self.huber_ is None and not has_missing(X):
             return features.copy()
         cleaned = _cleaned(X, self._codes(X, self.components_, self.huber_), self.components_)
         if issparse(cleaned):
@@ -405,8 +405,8 @@ def _standardiser(X: NDArray[Any]) -> StandardScaler:
 
 def _cleaned(X: Any, result: GroupCodes, components: tuple[NDArray[Any], ...]) -> Any:
     """X with what its codes say in place of missing entries, and without their residual."""
-    missing = np.isnan(X.data if issparse(X) else X)
-    if missing.any():
+    if has_missing(X):
+        missing = np.isnan(X.data if issparse(X) else X)
         C = np.vstack(components)
         if issparse(X):
             X = X.copy()

@@ -23,6 +23,13 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     )
 
 
+def has_missing(X: Any) -> bool:
+    """Whether any entry is NaN."""
+    values = X.data if issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum is the quick look: it is NaN if any entry is
+        return bool(np.isnan(values.sum()) and np.isnan(values).any())
+
+
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
     """``Y`` as a boolean (n, k) CSC matrix with sorted indices; refuses anything but a 2-D matrix of 0 and 1."""
     if issparse(Y):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sdgs._rows import unit_rows
-from sdgs._validation import check_features, check_int, check_n_jobs, check_number
+from sdgs._validation import check_features, check_int, check_n_jobs, check_number, has_missing
 from sdgs.coding._robust import solve_robust
 
 Array = NDArray[np.floating[Any]]
@@ -134,8 +134,7 @@ def group_lasso(
     C, groups = _check_components(components, X.shape[1], X.dtype)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
-    incomplete = bool(np.isnan(X.data if issparse(X) else X).any())
-    robust = mu is not None or incomplete
+    robust = mu is not None or has_missing(X)
     if robust and alpha == 0:
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, get_blas_funcs
 from scipy.sparse import issparse
 
+from sdgs._validation import has_missing
 from sdgs.decomposition._steps import (
     Array,
     Indices,
@@ -172,10 +173,10 @@ class Alternation:
 
 def _without_gaps(X: Any) -> tuple[Any, Indices]:
     """X with 0 for NaN, and the flat positions of those; X itself if there are none."""
-    missing = np.isnan(X.data if issparse(X) else X)
-    if not missing.any():
+    if not has_missing(X):
         return X, np.empty(0, dtype=np.intp)
     X = X.copy()
+    missing = np.isnan(X.data if issparse(X) else X)
     if issparse(X):
         row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
         gaps = row * X.shape[1] + X.indices[missing]
