@@ -67,28 +67,6 @@ def certificate(x, components, b, alpha):
     return gap / (0.5 * x @ x) if x.any() else 0.0, max(worst - alpha, 0.0), slack
 
 
-def group_lasso_by_proximal_gradient(x, components, alpha, iterations=20_000):
-    """Accelerated proximal gradient with restarts; good to many digits on small, well-conditioned problems."""
-    C = np.vstack(components)
-    lipschitz = np.linalg.norm(C, 2) ** 2
-    bounds = np.cumsum([0, *(len(part) for part in components)])
-    b = z = np.zeros(len(C))
-    t = 1.0
-    for _ in range(iterations):
-        step = z + (x - z @ C) @ C.T / lipschitz
-        new = np.zeros_like(b)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
-            size = np.linalg.norm(step[start:stop])
-            if size > alpha / lipschitz:
-                new[start:stop] = (1 - alpha / lipschitz / size) * step[start:stop]
-        if (z - new) @ (new - b) > 0:
-            t = 1.0
-        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        z = new + (t - 1) / t_new * (new - b)
-        b, t = new, t_new
-    return b
-
-
 def huber_objective(x, components, b, alpha, mu):
     """min over s of 1/2 ||x - b C - s||^2 + alpha sum ||b_g|| + mu ||s||_1, over the entries of x that are not NaN."""
     seen = ~np.isnan(x)
@@ -103,8 +81,8 @@ def huber_objective(x, components, b, alpha, mu):
     return np.sum(np.where(seen, 0.5 * (error - s) ** 2 + mu * np.abs(s), 0.0)) + alpha * penalty
 
 
-def huber_by_proximal_gradient(x, components, alpha, mu, iterations=20_000):
-    """Accelerated proximal gradient for the same."""
+def group_lasso_by_proximal_gradient(x, components, alpha, mu=np.inf, iterations=20_000):
+    """Accelerated proximal gradient with restarts; good to many digits on small, well-conditioned problems."""
     C = np.vstack(components)
     lipschitz = np.linalg.norm(C, 2) ** 2
     bounds = np.cumsum([0, *(len(part) for part in components)])

@@ -19,7 +19,7 @@ ALLOWED = {
     "decomposition": ({"_validation"}, set()),
     "coding": ({"_validation", "_rows"}, {"numba"}),
     "_base": ({"_validation"}, set()),
-    "_readout": (set(), set()),
+    "_readout": ({"metrics"}, set()),
     "_classifier": ({"_base", "_readout", "_validation", "_rows", "decomposition", "coding"}, set()),
     "baselines": ({"_base", "_rows", "_validation"}, set()),
     "metrics": ({"_validation"}, set()),
@@ -31,7 +31,7 @@ ALLOWED = {
         | {"metrics"},
         {"matplotlib", "jinja2"},
     ),
-    "demo": ({"_classifier", "datasets", "metrics", "plotting"}, set()),
+    "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
     "cli": ({"", "datasets", "demo", "experiments"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }

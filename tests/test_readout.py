@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
 from sdgs import SDGSClassifier, metrics
-from sdgs._readout import calibrate, cross_fitted, expected_f1_labels, mean_f1, ridge_path
+from sdgs._readout import best_choice, calibrate, cross_fitted, expected_f1_labels, ridge_path
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 
@@ -171,10 +171,13 @@ def test_no_label_only_where_that_may_be():
     assert expected_f1_labels(np.array([[0.9, 0.05, 0.05]]), allow_none=True).sum() == 1
 
 
-def test_mean_f1_is_the_measure():
+def test_the_choice_is_the_one_with_the_best_f1():
     rng = np.random.default_rng(0)
-    Y, Z = rng.random((2, 40, 4)) < 0.3
-    assert mean_f1(Y.astype(float), Z) == pytest.approx(metrics.f1(Y.astype(int), Z.astype(int)))
+    Y = (rng.random((300, 4)) < 0.3).astype(float)
+    noisy = [Y + noise * rng.standard_normal(Y.shape) for noise in (2.0, 0.2, 1.0)]
+    best, calibration = best_choice(noisy, Y, allow_none=True)
+    assert best == 1
+    np.testing.assert_allclose(calibration.slope, calibrate(noisy[1], Y).slope)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from reference import huber_by_proximal_gradient, huber_certificate, huber_objective
+from reference import group_lasso_by_proximal_gradient, huber_certificate, huber_objective
 from sdgs import group_lasso
 
 
@@ -26,7 +26,7 @@ def test_agrees_with_a_slow_reference(subspaces, k, r, p, alpha, mu, missing):
     components = subspaces(k, r, p)
     for x in samples(3, p, missing=missing, spikes=0.1):
         result = group_lasso([x], components, alpha, huber=mu, tol=1e-9)
-        slow = huber_by_proximal_gradient(x, components, alpha, mu, 5000)
+        slow = group_lasso_by_proximal_gradient(x, components, alpha, mu, 5000)
         value = huber_objective(x, components, result.codes.toarray()[0], alpha, mu)
         assert value <= huber_objective(x, components, slow, alpha, mu) * (1 + 1e-7)
         assert value == pytest.approx(huber_objective(x, components, slow, alpha, mu), rel=1e-5)
@@ -35,11 +35,12 @@ def test_agrees_with_a_slow_reference(subspaces, k, r, p, alpha, mu, missing):
 @pytest.mark.parametrize("mu", [0.05, 0.2])
 def test_agrees_with_skglm_on_a_larger_dictionary(subspaces, mu):
     """The residual is a code over the unit vectors: one more group an entry, with weight mu / alpha."""
-    skglm = pytest.importorskip("skglm")
+    from skglm import GroupLasso
+
     components, p, alpha = subspaces(6, 3, 15), 15, 0.1
     larger = np.vstack([*components, np.eye(p)]).T
     for x in samples(3, p, spikes=0.15):
-        solver = skglm.GroupLasso(
+        solver = GroupLasso(
             groups=[*([3] * 6), *([1] * p)],
             alpha=alpha / p,
             weights=np.array([1.0] * 6 + [mu / alpha] * p),
@@ -161,7 +162,7 @@ def test_missing_entries_say_nothing(subspaces):
     with_gaps = group_lasso(gaps, components, 0.05, tol=1e-10)
     np.testing.assert_allclose(with_gaps.codes.toarray()[1:], plain.codes.toarray()[1:], atol=1e-6)
     assert with_gaps.residual is None
-    slow = huber_by_proximal_gradient(gaps[0], components, 0.05, np.inf, 5000)
+    slow = group_lasso_by_proximal_gradient(gaps[0], components, 0.05, np.inf, 5000)
     np.testing.assert_allclose(with_gaps.codes.toarray()[0], slow, atol=1e-4)
     nothing = group_lasso(np.full((2, 30), np.nan), components, 0.05, huber=0.1)
     assert nothing.codes.nnz == nothing.residual.nnz == 0

@@ -17,16 +17,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._base import MultiLabelClassifier
-from sdgs._readout import Ridge, calibrate, cross_fitted, expected_f1_labels, mean_f1, ridge_path
+from sdgs._readout import Ridge, best_choice, cross_fitted, expected_f1_labels, ridge_path
 from sdgs._rows import unit_rows
 from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed, has_missing
-from sdgs.coding import GroupCodes, group_lasso, least_squares_parts
+from sdgs.coding import GroupCodes, cleaned_samples, group_lasso, least_squares_parts
 from sdgs.decomposition import Decomposition, decompose
 
 # What "auto" chooses from; for samples of unit norm.
 _PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _HUBERS = (None, 0.1, 0.05)
-_ENTRIES = 4096  # missing entries of sparse samples that are filled in one go
 
 
 def _reads_by_ridge(model: "SDGSClassifier") -> bool:
@@ -226,13 +225,8 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
 
         self._allow_none = bool((Y.sum(axis=1) == 0).any())
         scores = cross_fitted(features, Y, choices, self.cv, seed)
-        calibrations = [calibrate(score, Y) for score in scores]
-        f1 = [
-            mean_f1(Y, self._best_for_f1(calibration.log_odds(score)))
-            for score, calibration in zip(scores, calibrations, strict=True)
-        ]
-        best = int(np.argmax(f1))
-        (variant, left_out, self.penalty_), self._calibration = choices[best], calibrations[best]
+        best, self._calibration = best_choice(scores, Y, allow_none=self._allow_none)
+        variant, left_out, self.penalty_ = choices[best]
         self.huber_, self.uses_norms_ = hubers[variant], left_out == 0
         (self._ridge,) = ridge_path(self._read_from(X), Y, [self.penalty_])
 
@@ -247,7 +241,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         where a label has no such direction. Where they are not needed norms only harm, so they can be left out.
         """
         result = self._codes(X, components, huber)
-        cleaned = _cleaned(X, result, components)
+        cleaned = cleaned_samples(X, result, components)
         dense = cleaned.toarray() if issparse(cleaned) else cleaned
         return np.hstack([dense, result.codes.toarray(), result.l1_norms()]).astype(np.float64)
 
@@ -269,10 +263,9 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
     def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         if self.readout == "norm":
             return np.asarray(scores >= self.threshold)
-        return self._best_for_f1(scores) if self.decision == "f1" else np.asarray(scores >= 0)
-
-    def _best_for_f1(self, log_odds: NDArray[Any]) -> NDArray[np.bool_]:
-        return expected_f1_labels(expit(log_odds), allow_none=self._allow_none)
+        if self.decision == "hamming":
+            return np.asarray(scores >= 0)
+        return expected_f1_labels(expit(scores), allow_none=self._allow_none)
 
     @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -310,7 +303,7 @@ class SDGSClassifier(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifie
         X, norms = self._scaled(features)
         if self.huber_ is None and not has_missing(X):
             return features.copy()
-        cleaned = _cleaned(X, self._codes(X, self.components_, self.huber_), self.components_)
+        cleaned = cleaned_samples(X, self._codes(X, self.components_, self.huber_), self.components_)
         if issparse(cleaned):
             return csr_array(cleaned * norms[:, None]).astype(features.dtype)
         cleaned = cleaned * norms[:, None]
@@ -401,23 +394,3 @@ def _standardiser(X: NDArray[Any]) -> StandardScaler:
     if not np.isfinite(scaler.scale_).all():
         raise ValueError("X has columns whose variance overflows. Scale them down.")
     return scaler
-
-
-def _cleaned(X: Any, result: GroupCodes, components: tuple[NDArray[Any], ...]) -> Any:
-    """X with what its codes say in place of missing entries, and without their residual."""
-    if has_missing(X):
-        missing = np.isnan(X.data if issparse(X) else X)
-        C = np.vstack(components)
-        if issparse(X):
-            X = X.copy()
-            row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
-            column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
-            for start in range(0, row.size, _ENTRIES):
-                part = slice(start, start + _ENTRIES)
-                filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
-            X.data[missing] = filled
-        else:
-            X = np.where(missing, result.codes @ C, X)
-    if result.residual is not None:
-        X = X - (result.residual if issparse(X) else result.residual.toarray())
-    return X

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+
+from sdgs import metrics
 
 Array = NDArray[np.floating[Any]]
 
@@ -120,10 +123,15 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     return Calibration(np.zeros(k), odds)
 
 
-def mean_f1(Y: Array, chosen: NDArray[np.bool_]) -> float:
-    """Mean F1 of the samples; 1 where neither set has a label."""
-    sizes = Y.sum(axis=1) + chosen.sum(axis=1)
-    return float(np.where(sizes > 0, 2 * (Y * chosen).sum(axis=1) / np.maximum(sizes, 1), 1.0).mean())
+def best_choice(scores: Sequence[Array], Y: NDArray[Any], *, allow_none: bool) -> tuple[int, Calibration]:
+    """Which of several cross-fitted scores has the best F1 once calibrated and decided on, and its calibration."""
+    calibrations = [calibrate(score, Y) for score in scores]
+    f1 = [
+        metrics.f1(Y, expected_f1_labels(expit(calibration.log_odds(score)), allow_none=allow_none))
+        for score, calibration in zip(scores, calibrations, strict=True)
+    ]
+    best = int(np.argmax(f1))
+    return best, calibrations[best]
 
 
 def expected_f1_labels(probabilities: Array, *, allow_none: bool = False) -> NDArray[np.bool_]:

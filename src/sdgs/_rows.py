@@ -29,9 +29,7 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
         else np.einsum("ij,ij->i", values, values)
     )
     if missing.any():
-        gaps = np.add.reduceat(np.append(missing, 0), X.indptr[:-1]) if issparse(X) else missing.sum(axis=1)
-        if issparse(X):
-            gaps[np.diff(X.indptr) == 0] = 0  # reduceat gives the next entry for an empty row
+        gaps = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
         squares = squares * (X.shape[1] / np.maximum(X.shape[1] - gaps, 1))
     norms = np.sqrt(squares).astype(X.dtype)
     _divide_rows(X, norms)

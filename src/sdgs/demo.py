@@ -1,7 +1,6 @@
 """What `sdgs demo` does: composite digits, SDGS beside tuned binary relevance, and samples taken apart."""
 
-import os
-import tempfile
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from sklearn.svm import LinearSVC
 
 from sdgs import metrics
 from sdgs._classifier import SDGSClassifier
+from sdgs._files import write_whole
 from sdgs.datasets import CompositeDigits, make_composite_digits
 from sdgs.plotting import plot_parts
 
@@ -122,15 +122,9 @@ def draw_demo(result: DemoResult, path: Path, *, n_samples: int = 6) -> None:
         subtitle="Sums of handwritten digits, taken apart into what each predicted label contributed, and a residual.\n"
         "Dark is positive, orange negative; ✓ marks a label that is right, ✗ one that is not.",
     )
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            figure.savefig(file, format=path.suffix[1:].lower())
-        Path(scratch).chmod(0o644)
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower())
+    write_whole(path, picture.getvalue())
 
 
 def _some_of_each(true: NDArray[Any], predicted: NDArray[Any], n: int) -> NDArray[np.intp]:

@@ -23,6 +23,8 @@ _CHUNK_ROWS = 1024
 _CHUNK_BYTES = 64 << 20
 # Products and codes in float32 are off by about this much: no smaller gap can be told from zero.
 _FLOAT32_TOL = 1e-6
+# Missing entries of sparse samples that are filled in one go.
+_FILLED = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +191,26 @@ def group_lasso(
         converged=converged,
         residual=None if mu is None else csr_array(vstack([part[3] for part in parts], format="csr")),
     )
+
+
+def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:
+    """X with what its codes say in place of missing entries, and without their residual."""
+    if has_missing(X):
+        missing = np.isnan(X.data if issparse(X) else X)
+        C = np.vstack(components)
+        if issparse(X):
+            X = X.copy()
+            row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
+            column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
+            for start in range(0, row.size, _FILLED):
+                part = slice(start, start + _FILLED)
+                filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
+            X.data[missing] = filled
+        else:
+            X = np.where(missing, result.codes @ C, X)
+    if result.residual is not None:
+        X = X - (result.residual if issparse(X) else result.residual.toarray())
+    return X
 
 
 def least_squares_parts(x: Array, components: Sequence[Array]) -> Array:
