@@ -237,6 +237,8 @@ def solve_rows_huber(
             gap = _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, q_norms) / scale
             if gap <= tol or used >= max_iter:
                 break
+            # As in the plain solver, word for word: as a function of both it would cost that one's first user a quarter
+            # of a second of compilation.
             nw = _ZERO
             for g in range(k):
                 if b_norms[g] > 0.0:
