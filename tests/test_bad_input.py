@@ -82,7 +82,7 @@ def test_decompose_and_fit(arguments, message):
         ({"alpha": None}, "alpha must be a finite number >= 0, got None"),
         ({"threshold": 0}, "threshold must be a finite number > 0, got 0"),
         ({"threshold": "auto"}, "threshold must be a finite number > 0, got 'auto'"),
-        ({"scaling": "columns"}, "scaling must be one of 'auto', 'rows', None; got 'columns'"),
+        ({"scaling": "rank"}, "scaling must be one of 'auto', 'rows', 'columns', 'idf', None; got 'rank'"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
         ({"n_jobs": 1.5}, "n_jobs must be None or an integer other than 0 .* got 1.5"),
         ({"n_jobs": "all"}, "n_jobs must be None or an integer other than 0 .* got 'all'"),

@@ -15,7 +15,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sdgs import SDGSClassifier, metrics
+from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.demo import run_demo
 
@@ -40,6 +40,8 @@ def model(digits):
     [
         *estimator_checks_generator(SDGSClassifier()),
         *estimator_checks_generator(SDGSClassifier(readout="norm")),
+        *estimator_checks_generator(SDGSClassifier(gamma=1.0)),
+        *estimator_checks_generator(SDGSClassifierCV(budget=6)),
     ],
     ids=lambda value: str(value)[:90],
 )
@@ -97,7 +99,7 @@ def test_contributions_and_residual_make_the_sample(digits, model):
 @pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_matrix])
 def test_sparse_in_sparse_out(digits, model, convert):
     train, test = digits
-    sparse = SDGSClassifier(random_state=0).fit(convert(train.X), convert(train.Y))
+    sparse = SDGSClassifier(scaling="rows", random_state=0).fit(convert(train.X), convert(train.Y))
     predicted = sparse.predict(convert(test.X))
     assert issparse(predicted)
     assert predicted.format == "csr"
@@ -227,8 +229,11 @@ def test_raw_measurements_need_no_care():
 
 
 def test_what_is_a_sum_is_not_centred(digits, model):
+    assert model.scaling_ == "rows"
     assert model.scaler_ is None
-    assert SDGSClassifier(random_state=0).fit(csr_matrix(digits[0].X), digits[0].Y).scaler_ is None
+    assert SDGSClassifier(random_state=0).fit(csr_matrix(digits[0].X), digits[0].Y).scaling_ in ("rows", "idf")
+    with pytest.raises(ValueError, match='scaling="columns" would fill sparse X'):
+        SDGSClassifier(scaling="columns").fit(csr_matrix(digits[0].X), digits[0].Y)
 
 
 def test_same_result_with_one_thread_or_two(digits):

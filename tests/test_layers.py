@@ -13,14 +13,22 @@ SOURCE = Path(sdgs.__file__).parent
 
 # part: (parts of sdgs that it may import, heavy libraries that it may import)
 ALLOWED = {
-    "__init__": ({"_classifier", "baselines", "coding", "datasets", "decomposition", "metrics"}, set()),
+    "__init__": (
+        {"_classifier", "_classifier_cv", "baselines", "coding", "datasets", "decomposition", "metrics"},
+        set(),
+    ),
     "_validation": (set(), set()),
     "_rows": (set(), set()),
     "decomposition": ({"_validation"}, set()),
     "coding": ({"_validation", "_rows"}, {"numba"}),
     "_base": ({"_validation"}, set()),
-    "_readout": ({"metrics"}, set()),
-    "_classifier": ({"_base", "_readout", "_validation", "_rows", "decomposition", "coding"}, set()),
+    "_views": ({"_rows", "_validation", "coding", "decomposition"}, set()),
+    "_readout": (set(), set()),
+    "_decision": (set(), set()),
+    "_search": ({"_decision", "_readout", "_views"}, set()),
+    "_model": ({"_base", "_decision", "_readout", "_search", "_validation", "_views", "coding"}, set()),
+    "_classifier": ({"_model", "_search", "_validation", "_views"}, set()),
+    "_classifier_cv": ({"_classifier", "_model", "_search", "_validation", "_views"}, set()),
     "baselines": ({"_base", "_rows", "_validation"}, set()),
     "metrics": ({"_validation"}, set()),
     "datasets": ({"_rows", "_validation"}, set()),

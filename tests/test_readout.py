@@ -1,7 +1,6 @@
-"""Reading labels from codes: ridge regression, calibration, and the decision."""
+"""Reading labels from codes: ridge regression and calibration."""
 
 import pickle
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,9 +10,10 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
 
-from sdgs import SDGSClassifier, metrics
-from sdgs._readout import best_choice, calibrate, cross_fitted, expected_f1_labels, ridge_path
+from sdgs import SDGSClassifier, decompose, group_lasso, metrics
+from sdgs._readout import calibrate, cross_fitted, ridge_path
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 
@@ -38,33 +38,51 @@ def test_ridge_of_features_that_depend_on_each_other():
     assert ((model.scores(Z) > 0.5) == Y).all()
 
 
+@pytest.mark.parametrize("n", [60, 8])
+def test_ridge_of_leading_columns(n):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((n, 12)) + 1, (rng.random((n, 3)) < 0.4).astype(float)
+    models = ridge_path(Z, Y, [0.1, 10.0], [9, 12])
+    for model, (width, penalty) in zip(models, [(9, 0.1), (9, 10.0), (12, 0.1), (12, 10.0)], strict=True):
+        theirs = Ridge(alpha=penalty).fit(Z[:, :width], Y)
+        np.testing.assert_allclose(model.scores(Z), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
+
+
+def test_ridge_where_the_penalty_is_lost_in_rounding():
+    rng = np.random.default_rng(0)
+    Z = 1e9 * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 10))
+    Y = (Z[:, :1] > 0).astype(float)
+    for model, width in zip(ridge_path(Z, Y, [1e-2], [5, 10]), (5, 10), strict=True):
+        least = np.linalg.lstsq(Z[:, :width] - Z[:, :width].mean(axis=0), Y - Y.mean(), rcond=1e-9)[0]
+        expected = (Z[:, :width] - Z[:, :width].mean(axis=0)) @ least + Y.mean()
+        np.testing.assert_allclose(model.scores(Z), expected, atol=1e-4)
+
+
 def test_cross_fitted_scores_are_of_samples_that_were_left_out():
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((30, 6)), (rng.random((30, 2)) < 0.5).astype(float)
-    seen = []
+    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
 
-    def features(train, test):
-        seen.append(test)
-        assert not set(train) & set(test)
-        return [(Z[train], Z[test]), (2 * Z[train], 2 * Z[test])]
+    def features(i):
+        train, test = folds[i]
+        return (1 + i) * Z[train], (1 + i) * Z[test], (4, 6)
 
-    choices = [(0, 0, 1.0), (0, 2, 1.0), (1, 0, 10.0)]
-    scores = cross_fitted(features, Y, choices, 3, 0)
-    assert sorted(np.concatenate(seen)) == list(range(30))
-    for (variant, left_out, penalty), score in zip(choices, scores, strict=True):
-        for test in seen:
-            train = np.setdiff1d(np.arange(30), test)
-            used = (1 + variant) * Z[:, : 6 - left_out]
-            model = Ridge(alpha=penalty).fit(used[train], Y[train])
-            np.testing.assert_allclose(score[test], model.predict(used[test]), atol=1e-10)
+    scores = cross_fitted(features, Y, folds, (1.0, 10.0), 2)
+    for of_width, width in zip(scores, (4, 6), strict=True):
+        for score, penalty in zip(of_width, (1.0, 10.0), strict=True):
+            for i, (train, test) in enumerate(folds):
+                used = (1 + i) * Z[:, :width]
+                model = Ridge(alpha=penalty).fit(used[train], Y[train])
+                np.testing.assert_allclose(score[test], model.predict(used[test]), atol=1e-10)
 
 
 def test_cross_fitting_where_nothing_can_be_learnt():
     Y = np.zeros((3, 2))
     Y[0, 0] = 1  # left out, nothing is left
-    scores = cross_fitted(lambda a, b: [(np.zeros((len(a), 1)), np.zeros((len(b), 1)))], Y, [(0, 0, 1.0)], 3, 0)
-    assert np.isfinite(scores[0]).all()
-    assert np.isfinite(cross_fitted(lambda _a, _b: None, Y[:1], [(0, 0, 1.0)], 3, 0)[0]).all()
+    folds = list(KFold(3).split(Y))
+    scores = cross_fitted(lambda i: (*(np.zeros((len(part), 1)) for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
+    assert np.isfinite(scores[0][0]).all()
+    np.testing.assert_array_equal(cross_fitted(lambda _: None, Y[:1], [], (1.0,), 1)[0][0], Y[:1])
 
 
 def test_calibration_finds_the_probabilities():
@@ -104,28 +122,24 @@ def test_noise_gets_the_frequencies():
 
 
 def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch):
-    seen = []
-    original = SDGSClassifier._decompose
+    learnt, coded = [], []
 
-    def spy(self, X, labels, seed):
-        seen.append(X)
-        return original(self, X, labels, seed)
+    def spy_on_decompose(X, *args, **options):
+        learnt.append(X)
+        return decompose(X, *args, **options)
 
-    monkeypatch.setattr(SDGSClassifier, "_decompose", spy)
-    coded = []
-    codes = SDGSClassifier._codes
-
-    def spy_codes(self, X, components, huber):
+    def spy_on_group_lasso(X, components, *args, **options):
         coded.append((X, components))
-        return codes(self, X, components, huber)
+        return group_lasso(X, components, *args, **options)
 
-    monkeypatch.setattr(SDGSClassifier, "_codes", spy_codes)
+    monkeypatch.setattr("sdgs._views.decompose", spy_on_decompose)
+    monkeypatch.setattr("sdgs._views.group_lasso", spy_on_group_lasso)
     data = make_label_subspaces(60, 12, 3, n_components=2, noise=0.2, random_state=0)
     SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
-    assert [len(X) for X in seen] == [60, 40, 40, 40]
-    # After the first, each decomposition codes its own samples and then the others, with its own subspaces.
-    for fold, (mine, others) in enumerate(zip(coded[:6:2], coded[1:6:2], strict=True)):
-        assert np.array_equal(mine[0], seen[fold + 1])
+    assert [len(X) for X in learnt] == [40, 40, 40, 60]
+    # Each decomposition codes its own samples and then the others, with its own subspaces.
+    for mine, X, others in zip(coded[:6:2], learnt[:3], coded[1:6:2], strict=True):
+        assert np.array_equal(mine[0], X)
         assert mine[1] is others[1]
         assert len(np.unique(np.vstack([mine[0], others[0]]), axis=0)) == 60
 
@@ -133,7 +147,7 @@ def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch):
 def test_what_set_params_cannot_change_after_the_fit(digits, model):
     test = digits[1]
     before = model.predict_proba(test.X[:20])
-    changed = pickle.loads(pickle.dumps(model)).set_params(alpha=0.5, scaling=None, huber=0.01)
+    changed = pickle.loads(pickle.dumps(model)).set_params(alpha=0.5, scaling=None, huber=0.01, gamma=1.0, decision=2)
     np.testing.assert_array_equal(changed.predict_proba(test.X[:20]), before)
 
 
@@ -150,34 +164,6 @@ def test_one_warning_however_many_folds():
     with pytest.warns(ConvergenceWarning) as caught:
         SDGSClassifier(2, max_iter=1, tol=0.0, random_state=0).fit(data.X, data.Y)
     assert len(caught) == 1
-
-
-@settings(deadline=None, max_examples=100)
-@given(p=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6))
-def test_no_other_set_is_better_by_the_criterion(p):
-    def value(labels):
-        return 2 * sum(p[i] for i in labels) / (len(labels) + sum(p))
-
-    chosen = np.flatnonzero(expected_f1_labels(np.array([p]))[0]).tolist()
-    assert chosen
-    every = [labels for size in range(1, len(p) + 1) for labels in combinations(range(len(p)), size)]
-    assert value(chosen) == pytest.approx(max(map(value, every)))
-
-
-def test_no_label_only_where_that_may_be():
-    unlikely = np.array([[0.06, 0.01, 0.01]])
-    assert expected_f1_labels(unlikely).sum() == 1
-    assert expected_f1_labels(unlikely, allow_none=True).sum() == 0
-    assert expected_f1_labels(np.array([[0.9, 0.05, 0.05]]), allow_none=True).sum() == 1
-
-
-def test_the_choice_is_the_one_with_the_best_f1():
-    rng = np.random.default_rng(0)
-    Y = (rng.random((300, 4)) < 0.3).astype(float)
-    noisy = [Y + noise * rng.standard_normal(Y.shape) for noise in (2.0, 0.2, 1.0)]
-    best, calibration = best_choice(noisy, Y, allow_none=True)
-    assert best == 1
-    np.testing.assert_allclose(calibration.slope, calibrate(noisy[1], Y).slope)
 
 
 @pytest.fixture(scope="module")
@@ -202,15 +188,6 @@ def test_probabilities_are_calibrated(digits, model):
     truth = test.Y.ravel()
     error = sum(abs(truth[bins == b].mean() - p.ravel()[bins == b].mean()) * (bins == b).mean() for b in set(bins))
     assert error < 0.03
-
-
-def test_each_decision_is_the_better_one_by_its_own_measure(digits):
-    train, test = digits
-    model = SDGSClassifier(random_state=0).fit(train.X[:200], train.Y[:200])  # few samples: much is uncertain
-    f1, hamming = (model.set_params(decision=decision).predict(test.X) for decision in ("f1", "hamming"))
-    assert metrics.f1(test.Y, f1) > metrics.f1(test.Y, hamming)
-    assert metrics.hamming_loss(test.Y, hamming) < metrics.hamming_loss(test.Y, f1)
-    assert f1.sum(axis=1).min() == 1
 
 
 def test_it_predicts_better_than_the_papers_way(digits, model):
@@ -258,6 +235,14 @@ def test_a_given_penalty_is_used(digits):
         ({"penalty": 0.0}, "penalty must be"),
         ({"penalty": "large"}, "penalty must be"),
         ({"decision": "recall"}, "decision must be one of"),
+        ({"decision": 0}, "decision must be an integer >= 1"),
+        ({"decision": 1.5}, "decision must be a probability"),
+        ({"decision": [0.5, 0.5]}, "one for each of the 10 labels"),
+        ({"metric": "recall"}, "metric must be one of"),
+        ({"at_least_one": "always"}, "at_least_one must be one of"),
+        ({"gamma": 0.0}, "gamma must be"),
+        ({"gamma": 1.0, "readout": "norm"}, 'gamma needs readout="ridge"'),
+        ({"n_landmarks": 0}, "n_landmarks must be"),
         ({"cv": 1}, "cv must be"),
         ({"huber": -1.0}, "huber must be"),
         ({"huber": "much"}, "huber must be"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sdgs import baselines, datasets, metrics
     from sdgs._classifier import SDGSClassifier
+    from sdgs._classifier_cv import SDGSClassifierCV
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
 
@@ -14,6 +15,7 @@ __all__ = [
     "Decomposition",
     "GroupCodes",
     "SDGSClassifier",
+    "SDGSClassifierCV",
     "baselines",
     "datasets",
     "decompose",
@@ -26,6 +28,7 @@ _HOME = {
     "Decomposition": "sdgs.decomposition",
     "GroupCodes": "sdgs.coding",
     "SDGSClassifier": "sdgs._classifier",
+    "SDGSClassifierCV": "sdgs._classifier_cv",
     "decompose": "sdgs.decomposition",
     "group_lasso": "sdgs.coding",
 }

@@ -1,4 +1,4 @@
-"""From features to labels: a ridge regression for all labels at once, its calibration, and the decision.
+"""From features to the probabilities of labels: a ridge regression for all labels at once, and its calibration.
 
 Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels.
 """
@@ -9,49 +9,73 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
-
-from sdgs import metrics
 
 Array = NDArray[np.floating[Any]]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-_ENOUGH = 500_000  # scores to fit four numbers to
+ENOUGH = 500_000  # scores to fit four numbers to, or to compare two penalties on
 
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """Scores Z @ coef.T + intercept."""
+    """Scores Z @ coef.T + intercept, of the leading columns of Z that ``coef`` has."""
 
     coef: Array
     intercept: Array
 
     def scores(self, Z: Array) -> Array:
         """One column a label; near 1 where the label is likely, near 0 where not."""
-        return np.asarray(Z @ self.coef.T + self.intercept)
+        return np.asarray(Z[:, : self.coef.shape[1]] @ self.coef.T + self.intercept)
 
 
-def ridge_path(Z: Array, Y: Array, penalties: Sequence[float]) -> list[Ridge]:
-    r"""Multi-output ridge regressions, with intercept, for every penalty from one factorisation.
+def ridge_path(Z: Array, Y: Array, penalties: Sequence[float], widths: Sequence[int] | None = None) -> list[Ridge]:
+    r"""Multi-output ridge regressions, with intercept: for every number of leading columns, every penalty.
 
     .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \|W\|_F^2
 
-    With Z and Y centred, W^T = V (s + lambda)^-1 V^T Z^T Y from Z^T Z = V s V^T, or from Z Z^T where that is smaller.
+    With Z and Y centred, W^T = (Z^T Z + lambda)^-1 Z^T Y, or Z^T (Z Z^T + lambda)^-1 Y where that is smaller. One
+    Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
+    still take less time than one eigendecomposition, which would serve all penalties.
     """
+    widths = [Z.shape[1]] if widths is None else widths
     Z_mean, Y_mean = Z.mean(axis=0), Y.mean(axis=0)
     Z, Y = Z - Z_mean, Y - Y_mean
-    wide = Z.shape[0] < Z.shape[1]
-    s, V = eigh(Z @ Z.T if wide else Z.T @ Z, check_finite=False)
-    s = np.maximum(s, 0)
-    right = V.T @ (Y if wide else Z.T @ Y)
+    found: dict[tuple[int, float], Array] = {}
+    if Z.shape[0] < min(widths):
+        for width in widths:
+            leading = Z[:, :width]
+            products = leading @ leading.T
+            for penalty in penalties:
+                found[width, penalty] = leading.T @ _solved(products, penalty, Y, [len(Y)])[0]
+    else:
+        products, right = Z.T @ Z, Z.T @ Y
+        for penalty in penalties:
+            for width, W in zip(widths, _solved(products, penalty, right, widths), strict=True):
+                found[width, penalty] = W
     models = []
-    for penalty in penalties:
-        W = V @ (right / (s + penalty)[:, None])
-        coef = (Z.T @ W if wide else W).T
-        models.append(Ridge(coef, Y_mean - coef @ Z_mean))
+    for width in widths:
+        for penalty in penalties:
+            coef = found[width, penalty].T
+            models.append(Ridge(coef, Y_mean - coef @ Z_mean[:width]))
     return models
+
+
+def _solved(A: Array, penalty: float, right: Array, widths: Sequence[int]) -> list[Array]:
+    """The solutions of (A + penalty) W = right for leading blocks of A."""
+    shifted = A.copy()
+    shifted.flat[:: len(A) + 1] += penalty
+    try:
+        L = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:  # the penalty is lost in the rounding of A
+        solutions = []
+        for width in widths:
+            s, V = eigh(A[:width, :width], check_finite=False)
+            solutions.append(V @ ((V.T @ right[:width]) / (np.maximum(s, 0) + penalty)[:, None]))
+        return solutions
+    return [cho_solve((L[:width, :width], True), right[:width], check_finite=False) for width in widths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,36 +89,34 @@ class Calibration:
         """Of each label, from its score."""
         return np.asarray(scores * self.slope + self.offset, dtype=np.float64)
 
+    def probabilities(self, scores: Array) -> NDArray[np.float64]:
+        """Of each label, from its score."""
+        return np.asarray(expit(self.log_odds(scores)))
+
 
 def cross_fitted(
-    features: Callable[[NDArray[np.intp], NDArray[np.intp]], Sequence[tuple[Array, Array]]],
+    features: Callable[[int], tuple[Array, Array, Sequence[int]]],
     Y: Array,
-    choices: Sequence[tuple[int, int, float]],
-    n_folds: int,
-    seed: int,
-) -> list[Array]:
-    """For every choice the scores of each sample, from a model that was not learnt from it.
+    folds: Sequence[Fold],
+    penalties: Sequence[float],
+    n_widths: int,
+) -> list[list[Array]]:
+    """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
 
-    ``features(train, test)`` gives the features of both, learnt from the rows ``train`` alone, in one variant or
-    several. What features that were learnt from all rows say of those same rows is too good, and a penalty or a
-    threshold chosen on it is wrong by far. A choice is a variant, a number of columns to leave out at the end, and a
-    penalty.
+    ``features(i)`` gives the features of the training and of the test rows of fold i, learnt from the training rows
+    alone, and numbers of leading columns to read from. What features that were learnt from all rows say of those same
+    rows is too good, and a penalty or a threshold chosen on it is wrong by far.
     """
-    n = len(Y)
-    # Where nothing can be learnt (one sample, or no label in all but one fold) the frequencies are all there is.
-    scores = [np.tile(Y.mean(axis=0), (n, 1)) for _ in choices]
-    folds = KFold(min(n_folds, n), shuffle=True, random_state=seed).split(Y) if n >= 2 else ()
-    for train, test in folds:
+    # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
+    scores = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]
+    for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
-        variants = features(train, test)
-        for variant, left_out in dict.fromkeys(choice[:2] for choice in choices):
-            Z, Z_test = variants[variant]
-            places = [i for i, choice in enumerate(choices) if choice[:2] == (variant, left_out)]
-            width = Z.shape[1] - left_out
-            models = ridge_path(Z[:, :width], Y[train], [choices[i][2] for i in places])
-            for i, model in zip(places, models, strict=True):
-                scores[i][test] = model.scores(Z_test[:, :width])
+        Z, Z_test, widths = features(i)
+        models = iter(ridge_path(Z, Y[train], penalties, widths))
+        for of_width in scores:
+            for of_penalty in of_width:
+                of_penalty[test] = next(models).scores(Z_test)
     return scores
 
 
@@ -108,7 +130,7 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     n, k = scores.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
     odds = np.log(frequency / (1 - frequency))
-    some = slice(None, None, max(1, n * k // _ENOUGH))
+    some = every_so_often(n, k)
     scores, n = scores[some], len(scores[some])
     target = np.asarray(Y[some], dtype=bool).ravel()
     if not target.all() and target.any():
@@ -123,36 +145,6 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     return Calibration(np.zeros(k), odds)
 
 
-def best_choice(scores: Sequence[Array], Y: NDArray[Any], *, allow_none: bool) -> tuple[int, Calibration]:
-    """Which of several cross-fitted scores has the best F1 once calibrated and decided on, and its calibration."""
-    calibrations = [calibrate(score, Y) for score in scores]
-    f1 = [
-        metrics.f1(Y, expected_f1_labels(expit(calibration.log_odds(score)), allow_none=allow_none))
-        for score, calibration in zip(scores, calibrations, strict=True)
-    ]
-    best = int(np.argmax(f1))
-    return best, calibrations[best]
-
-
-def expected_f1_labels(probabilities: Array, *, allow_none: bool = False) -> NDArray[np.bool_]:
-    r"""For each sample the labels that are best for its F1, as far as its probabilities p say.
-
-    F1 has no threshold that is best for all samples: a label that is half certain belongs to the set of a sample of
-    which nothing else is known, and not to that of one with three certain labels. Among the sets of the m most probable
-    labels, take that which maximises
-
-    .. math:: \frac{2 \sum_{i \in set} p_i}{m + \sum_i p_i}
-
-    the expected F1 but for the ratio of expectations in place of the expectation of the ratio. (The latter, with labels
-    taken for independent, was no better in cross-validation: labels are not.) With ``allow_none`` the empty set
-    competes with the probability that there is no label, the product of all 1 - p.
-    """
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    ranked = np.take_along_axis(probabilities, order, axis=1)
-    sizes = np.arange(1, probabilities.shape[1] + 1)
-    value = 2 * np.cumsum(ranked, axis=1) / (sizes + ranked.sum(axis=1, keepdims=True))
-    chosen = np.zeros(probabilities.shape, dtype=bool)
-    np.put_along_axis(chosen, order, sizes <= value.argmax(axis=1)[:, None] + 1, axis=1)
-    if allow_none:
-        chosen[np.prod(1 - probabilities, axis=1) > value.max(axis=1)] = False
-    return chosen
+def every_so_often(n: int, k: int) -> slice:
+    """Rows that have enough of n x k scores."""
+    return slice(None, None, max(1, n * k // ENOUGH))

@@ -1,0 +1,223 @@
+"""The estimator that finds its own parameters."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from sdgs._classifier import HUBERS
+from sdgs._model import PENALTIES, SDGSModel, scalings_of
+from sdgs._search import Trial, walk
+from sdgs._validation import check_choice, check_int, check_number
+from sdgs._views import SCALINGS, Setting, possible_scalings
+
+_RANKS = (2, 4, 8)
+_ALPHAS = (0.05, 0.1, 0.2)
+_GAMMAS = (None, 1.0, 2.0)
+
+
+class SDGSClassifierCV(SDGSModel):
+    """SDGS that finds its parameters by cross-validation, and averages the best few settings.
+
+    A setting is a scaling of the samples, a weight of the residual, a kernel or none, a rank and a weight of the group
+    penalty; the parameters of :class:`SDGSClassifier`, which says what each means. The search begins at that class's
+    defaults and goes along one parameter after the other, in this order, as far as predictions get better. Every
+    setting is tried with all ridge penalties, on the same folds, and settings that differ in ``alpha`` alone share
+    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples. What they say on average is
+    calibrated and decided on, as for one.
+
+    Parameters
+    ----------
+    n_components : int, sequence of ints or "auto", default="auto"
+        Dimensions of the labels' subspaces to choose from, in order. ``"auto"`` is 2, 4 and 8, but 8 only if the
+        subspaces together then have no more dimensions than there are features: beyond that they merely overlap more.
+    alphas : float, sequence of floats or "auto", default="auto"
+        Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
+    hubers : float, None, sequence of such, or "auto", default="auto"
+        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1 and 0.05 for dense samples, and None
+        alone for sparse ones, whose entries are words and the like: few, and none of them wild.
+    gammas : float, None, sequence of such, or "auto", default="auto"
+        Kernels to choose from, in order. ``"auto"`` is None, 1 and 2 for dense samples, and None alone for sparse ones.
+    penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+        Ridge penalties to choose from.
+    scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
+        How samples are made comparable. ``"auto"`` tries what may suit them: ``"idf"`` and ``"rows"`` for sparse
+        features without negative entries, ``"rows"`` and ``"columns"`` for dense ones without, ``"columns"`` for dense
+        ones with negative entries, and ``"rows"`` for the rest.
+    n_averaged : int, default=3
+        Settings that are averaged, if as many are tried. Prediction takes as many times as long.
+    budget : int, default=10
+        Most settings that are tried. One costs about three quarters of a fit of :class:`SDGSClassifier`.
+    max_rows : int, default=10000
+        Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
+        all of them.
+    residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
+        As for :class:`SDGSClassifier`.
+    verbose : int, default=0
+        If not 0, a line on standard error for each setting that is tried.
+
+    Attributes
+    ----------
+    cv_results_ : dict of lists
+        For each setting that was tried: ``params``, ``score`` (``metric`` in cross-validation, less the loss for the
+        Hamming loss), ``penalty``, ``uses_norms``, ``seconds``, and ``averaged``, whether it is one of the best.
+    best_score_ : float
+        That of the best setting, on the samples that it was tried on.
+    scaling_, huber_, gamma_, n_components_, alpha_, penalty_, uses_norms_
+        The best setting.
+    decomposition_, components_, scaler_, n_iter_
+        Of the best setting, as for :class:`SDGSClassifier`; so are ``transform`` and ``contributions``.
+    classes_, n_features_in_, feature_names_in_
+        As for :class:`SDGSClassifier`.
+
+    Examples
+    --------
+    >>> from sdgs import SDGSClassifierCV
+    >>> from sdgs.datasets import make_composite_digits
+    >>> train = make_composite_digits(500, max_labels=2, subset="train", random_state=0)
+    >>> model = SDGSClassifierCV(budget=4, random_state=0).fit(train.X, train.Y)
+    >>> len(model.cv_results_["params"])
+    4
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | Sequence[int] | str = "auto",
+        alphas: float | Sequence[float] | str = "auto",
+        hubers: float | Sequence[float | None] | str | None = "auto",
+        gammas: float | Sequence[float | None] | str | None = "auto",
+        penalties: float | Sequence[float] = PENALTIES,
+        scaling: str | None = "auto",
+        n_averaged: int = 3,
+        budget: int = 10,
+        max_rows: int = 10_000,
+        residual_size: int | float = 1e-4,
+        n_landmarks: int = 1000,
+        metric: str = "f1",
+        decision: str | float | Sequence[float] = "expected",
+        at_least_one: bool | str = "auto",
+        cv: int = 3,
+        solver: str = "brp",
+        max_iter: int = 100,
+        tol: float = 1e-2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alphas = alphas
+        self.hubers = hubers
+        self.gammas = gammas
+        self.penalties = penalties
+        self.scaling = scaling
+        self.n_averaged = n_averaged
+        self.budget = budget
+        self.max_rows = max_rows
+        self.residual_size = residual_size
+        self.n_landmarks = n_landmarks
+        self.metric = metric
+        self.decision = decision
+        self.at_least_one = at_least_one
+        self.cv = cv
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, labels: Any) -> None:
+        labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
+        n = X.shape[0]
+        some = np.arange(n)
+        if n > self.max_rows:
+            some = np.sort(np.random.default_rng(training.seed).choice(n, self.max_rows, replace=False))
+        penalties = _given(self.penalties, ())
+        cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
+        axes = self._axes(X, labels.shape[1])
+        start = Setting(**{name: _first(name, values) for name, values in axes.items()})
+        seconds: list[float] = []
+
+        def attempt(setting: Setting) -> Trial:
+            began = perf_counter()
+            trial = cross_fit(setting)
+            seconds.append(perf_counter() - began)
+            if self.verbose:
+                chosen = ", ".join(f"{name}={value}" for name, value in asdict(setting).items())
+                sys.stderr.write(f"{len(seconds)} of at most {self.budget} settings: {chosen}: ")
+                sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
+            return trial
+
+        tried = walk(start, axes, attempt, self.budget)
+        ranked = sorted(range(len(tried)), key=lambda i: -tried[i].value)[: self.n_averaged]
+        best = [tried[i] for i in ranked]
+        self.cv_results_ = {
+            "params": [asdict(trial.setting) for trial in tried],
+            "score": [trial.value for trial in tried],
+            "penalty": [trial.penalty for trial in tried],
+            "uses_norms": [trial.uses_norms for trial in tried],
+            "seconds": seconds,
+            "averaged": [i in ranked for i in range(len(tried))],
+        }
+        self.best_score_ = best[0].value
+        if len(some) < n:
+            on_all = self._cross_fit(X, labels, scalings, training, penalties)
+            best = [on_all(trial.setting) for trial in best]
+        self._read_out(X, labels, scalings, training, best)
+        self._set_attributes()
+        setting = best[0].setting
+        self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
+
+    def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
+        """What is chosen from, parameter by parameter, in the order of the search."""
+        ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= X.shape[1])
+        return {
+            "scaling": possible_scalings(X) if self.scaling == "auto" else (self.scaling,),
+            "huber": _given(self.hubers, (None,) if issparse(X) else HUBERS),
+            "gamma": _given(self.gammas, (None,) if issparse(X) else _GAMMAS),
+            "n_components": _given(self.n_components, ranks),
+            "alpha": _given(self.alphas, _ALPHAS),
+        }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
+        for name in ("n_averaged", "budget", "max_rows"):
+            check_int(getattr(self, name), name, minimum=1)
+        _check_values(self.n_components, "n_components", check_int, minimum=1)
+        _check_values(self.alphas, "alphas", check_number, positive=True)
+        _check_values(self.hubers, "hubers", check_number, none=True, positive=True)
+        _check_values(self.gammas, "gammas", check_number, none=True, positive=True)
+        _check_values(self.penalties, "penalties", check_number, auto=False, positive=True)
+
+
+def _given(values: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
+    if isinstance(values, str):
+        return default
+    return tuple(values) if np.ndim(values) else (values,)
+
+
+def _first(name: str, values: tuple[Any, ...]) -> Any:
+    """Where the search begins: at the default of SDGSClassifier, if it may."""
+    usual = {"huber": None, "gamma": None, "n_components": 4, "alpha": 0.1}
+    return usual[name] if name in usual and usual[name] in values else values[0]
+
+
+def _check_values(
+    values: Any, name: str, check: Callable[..., Any], *, auto: bool = True, none: bool = False, **options: Any
+) -> None:
+    """One value or a sequence of different ones, each of which passes ``check``; or "auto"; and one may be None."""
+    if auto and isinstance(values, str) and values == "auto":
+        return
+    several = _given(values, ())
+    if isinstance(values, str) or np.ndim(values) > 1 or len(several) == 0 or len(set(several)) < len(several):
+        what = 'a value, a sequence of different values, or "auto"' if auto else "a sequence of different values"
+        raise ValueError(f"{name} must be {what}; got {values!r}.")
+    for value in several:
+        if not (none and value is None):
+            check(value, name, **options)

@@ -1,0 +1,283 @@
+"""What a fitted SDGS model does, however its parameters were found."""
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.special import expit, log_expit, softmax
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sdgs._base import MultiLabelClassifier
+from sdgs._decision import METRICS, RULES, Decision, tuned_decision
+from sdgs._readout import Ridge, calibrate, ridge_path
+from sdgs._search import CrossFit, Trial
+from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed
+from sdgs._views import Scaling, Training, View, is_dirty, learn_scaling, learn_view
+from sdgs.coding import least_squares_parts
+
+# What the ridge penalty is chosen from; for samples of unit norm.
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A view of the samples, and how labels are read from it; None the paper's way."""
+
+    scaling: Scaling
+    view: View
+    ridge: Ridge | None
+
+    def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
+        """Near 1 where a label is likely, near 0 where not."""
+        assert self.ridge is not None
+        return self.ridge.scores(self.view.features(self.scaling(X)[0], n_jobs)[0])
+
+
+def _reads_by_ridge(model: "SDGSModel") -> bool:
+    if model.readout != "ridge":
+        raise AttributeError('predict_proba needs readout="ridge".')
+    return True
+
+
+class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
+    """Base of the classifiers. A subclass has the parameters that are named here and finds the settings."""
+
+    _missing_values = True
+    readout = "ridge"
+
+    residual_size: int | float
+    n_landmarks: int
+    metric: str
+    decision: Any
+    at_least_one: Any
+    cv: int
+    solver: str
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_jobs: int | None
+
+    def _training(self) -> Training:
+        # One seed for all that is random; an int is that of `decompose` itself.
+        drawn = check_seed(self.random_state)
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn
+        return Training(
+            self.residual_size, self.solver, self.max_iter, self.tol, self.n_landmarks, int(seed), self.n_jobs
+        )
+
+    def _cross_fit(
+        self,
+        X: Any,
+        labels: Any,
+        scalings: Callable[[str | None], Scaling],
+        training: Training,
+        penalties: Sequence[float],
+    ) -> CrossFit:
+        return CrossFit(
+            X,
+            labels,
+            scalings,
+            training,
+            penalties=penalties,
+            n_folds=self.cv,
+            metric=self.metric,
+            at_least_one=self._gives_at_least_one(labels),
+        )
+
+    def _gives_at_least_one(self, labels: Any) -> bool:
+        """Whether a sample gets its most probable label if it would get none."""
+        if self.at_least_one != "auto":
+            return bool(self.at_least_one)
+        return self.metric != "hamming_loss" and bool((labels.tocsr().sum(axis=1) > 0).all())
+
+    def _read_out(
+        self,
+        X: Any,
+        labels: Any,
+        scalings: Callable[[str | None], Scaling],
+        training: Training,
+        trials: list[Trial],
+    ) -> None:
+        """Learn the members from all samples, and how to calibrate and decide on what they say on average."""
+        Y = labels.toarray().astype(np.float64)
+        self._members = []
+        for trial in trials:
+            scaling = scalings(trial.setting.scaling)
+            scaled = scaling(X)[0]
+            view = learn_view(scaled, labels, trial.setting, training, for_dirty=True)
+            Z, widths = view.features(scaled, self.n_jobs)
+            (ridge,) = ridge_path(Z, Y, [trial.penalty], [widths[trial.uses_norms]])
+            self._members.append(Member(scaling, view, ridge))
+        scores = np.mean([trial.scores for trial in trials], axis=0)
+        self._calibration = calibrate(scores, Y)
+        at_least_one = self._gives_at_least_one(labels)
+        if isinstance(self.decision, str):
+            P = self._calibration.probabilities(scores)
+            self._decision = tuned_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
+        elif isinstance(self.decision, numbers.Integral):
+            self._decision = Decision(self.metric, top=int(self.decision))
+        else:
+            thresholds = np.asarray(self.decision, dtype=np.float64)
+            if thresholds.shape not in ((), (Y.shape[1],)):
+                raise ValueError(f"decision must be one threshold, or one for each of the {Y.shape[1]} labels.")
+            self._decision = Decision(self.metric, at_least_one, thresholds=thresholds)
+        self.penalty_, self.uses_norms_ = trials[0].penalty, trials[0].uses_norms
+
+    def _set_attributes(self) -> None:
+        """What the first member, the best one, was learnt with."""
+        first = self._members[0]
+        assert first.view.decomposition is not None
+        self.decomposition_ = first.view.decomposition
+        self.components_ = self.decomposition_.components
+        self.n_iter_ = self.decomposition_.n_iter
+        self.scaling_, self.scaler_ = first.view.setting.scaling, first.scaling.scaler
+        self.huber_ = first.view.setting.huber
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """The l1 norm of each label's part of a sample's code, or the log-odds of each label."""
+        if self.readout == "norm":
+            member = self._members[0]
+            return self._papers_view(member).codes(member.scaling(X)[0], self.n_jobs).l1_norms()
+        if self._members[0].ridge is None:
+            raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
+        scores = np.mean([member.scores(X, self.n_jobs) for member in self._members], axis=0)
+        return self._calibration.log_odds(scores).astype(X.dtype)
+
+    def _papers_view(self, member: Member) -> View:
+        """With ``readout="norm"`` the code can be weighted anew after the fit."""
+        return member.view
+
+    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return self._decision.labels(expit(scores))
+
+    @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probability of each label; only with ``readout="ridge"``.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            For a label matrix one probability a label, each on its own. For a 1-D target they sum to 1 in each row.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        log_odds = self._scores(self._check_X(X, reset=False))
+        if self._one_class_a_sample:
+            return np.asarray(softmax(log_expit(log_odds), axis=1))
+        return np.asarray(expit(log_odds))
+
+    def transform(self, X: Any) -> Any:
+        """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
+
+        With complete samples and without ``huber`` it changes nothing. For other estimators that take no dirty data.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, p)
+            In the units of ``X``; sparse if ``X`` is.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        features = self._check_X(X, reset=False)
+        scaling, view = self._members[0].scaling, self._members[0].view
+        X, norms = scaling(features)
+        if not is_dirty(X, view.setting):
+            return features.copy()
+        cleaned = view.cleaned(X, self.n_jobs)
+        if issparse(cleaned):
+            cleaned = csr_array(cleaned * norms[:, None])
+            return _unweighted(cleaned, self.scaler_).astype(features.dtype)
+        return _unweighted(cleaned * norms[:, None], self.scaler_).astype(features.dtype)
+
+    def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
+        """What each label contributes to each sample, in the units of ``X``.
+
+        The sample is taken apart over the subspaces of its labels alone, by least squares: the code that the labels are
+        read from is shrunk towards zero by ``alpha``, these parts are not. ``X - contributions(X).sum(axis=1)`` is the
+        residual, what those labels do not explain. Where columns were standardised (``scaler_`` has a ``mean_``) the
+        parts are of the sample less that mean. Meant for a look at some samples: the result is dense.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        labels : array-like or sparse of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
+            The labels to take each sample apart into; for a model of a 1-D target also one class a sample. Default:
+            the predicted labels, and for a 1-D target every class with any evidence.
+
+        Returns
+        -------
+        ndarray of shape (n, k, p)
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        features = self._check_X(X, reset=False)
+        n, k = features.shape[0], len(self.components_)
+        if labels is None:
+            scores = self._scores(features)
+            some = self._one_class_a_sample and self.readout == "norm"
+            chosen = scores > 0 if some else self._positive(scores)
+        else:
+            if self._one_class_a_sample and np.ndim(labels) == 1:
+                labels = np.asarray(labels)[:, None] == self.classes_
+            chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
+            if chosen.shape[1] != k:
+                raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
+        features = self._members[0].scaling.columns(features)
+        parts = np.zeros((n, k, features.shape[1]), dtype=features.dtype)
+        for row in range(n):
+            mine = np.flatnonzero(chosen[row])
+            sample = features[[row]].toarray()[0] if issparse(features) else features[row]
+            parts[row, mine] = least_squares_parts(sample, [self.components_[i] for i in mine])
+        return np.asarray(parts * _scale(self.scaler_))
+
+    def _check_parameters(self) -> None:
+        """What is common; also before prediction, for ``set_params`` may have come in between."""
+        check_int(self.n_landmarks, "n_landmarks", minimum=1)
+        check_choice(self.metric, "metric", METRICS)
+        check_choice(self.at_least_one, "at_least_one", ("auto", True, False))
+        check_int(self.cv, "cv", minimum=2)
+        check_n_jobs(self.n_jobs)
+        _check_decision(self.decision)
+
+
+def _check_decision(decision: Any) -> None:
+    if isinstance(decision, str):
+        check_choice(decision, "decision", RULES)
+    elif isinstance(decision, numbers.Integral):
+        check_int(decision, "decision", minimum=1)
+    else:
+        for threshold in np.ravel(decision):
+            if check_number(threshold, "decision") > 1:
+                raise ValueError(f"decision must be a probability where it is a threshold, got {threshold!r}.")
+
+
+def scalings_of(X: Any) -> Callable[[str | None], Scaling]:
+    """The scalings of ``X``, each learnt when it is first asked for."""
+    return cache(lambda how: learn_scaling(X, how))
+
+
+def _scale(scaler: Any) -> Any:
+    """What one of the scaled columns' units is in their own."""
+    if scaler is None:
+        return 1
+    return scaler.scale_ if isinstance(scaler, StandardScaler) else 1 / scaler.idf_
+
+
+def _unweighted(X: Any, scaler: Any) -> Any:
+    """The opposite of ``Scaling.columns``."""
+    if isinstance(scaler, StandardScaler):
+        return scaler.inverse_transform(X)
+    return X if scaler is None else csr_array(X * _scale(scaler)) if issparse(X) else X * _scale(scaler)

@@ -1,0 +1,144 @@
+"""Trying settings out on samples that they were not learnt from, and looking for a better one.
+
+Plain functions on arrays. What two settings have in common (the decomposition, if only ``alpha`` differs; the scaled
+samples; the folds) is computed once.
+"""
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from sdgs._decision import Decision, value
+from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
+from sdgs._views import Scaling, Setting, Training, learn_view
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How good a setting is, and with what.
+
+    Attributes
+    ----------
+    setting : Setting
+    penalty : float
+        The best ridge penalty.
+    uses_norms : bool
+        Whether the norms of the code are better read or left out.
+    value : float
+        The metric on the cross-fitted scores, calibrated and decided on; the larger the better.
+    scores : ndarray of shape (n, k)
+        Cross-fitted: what a model says of each sample that was not learnt from it.
+    """
+
+    setting: Setting
+    penalty: float
+    uses_norms: bool
+    value: float
+    scores: Array
+
+
+class CrossFit:
+    """Tries settings on samples ``X`` with labels ``Y`` (CSR), all on the same folds."""
+
+    def __init__(
+        self,
+        X: Any,
+        labels: Any,
+        scalings: Callable[[str | None], Scaling],
+        training: Training,
+        *,
+        penalties: Sequence[float],
+        n_folds: int,
+        metric: str,
+        at_least_one: bool,
+    ) -> None:
+        self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
+        self._penalties, self._metric, self._at_least_one = tuple(penalties), metric, at_least_one
+        self._Y = labels.toarray().astype(np.float64)
+        n = self._Y.shape[0]
+        folds = KFold(min(n_folds, n), shuffle=True, random_state=training.seed).split(self._Y) if n >= 2 else ()
+        self._folds: list[Fold] = list(folds)
+        self._scaled: tuple[str | None, Any] | None = None
+        self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
+
+    def __call__(self, setting: Setting) -> Trial:
+        """Try a setting."""
+        if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
+            self._scaled = setting.scaling, self._scalings(setting.scaling)(self._X)[0]
+        X, n_jobs = self._scaled[1], self._training.n_jobs
+
+        def features(fold: int) -> tuple[Array, Array, tuple[int, int]]:
+            (train, test), known = self._folds[fold], self._known[fold]
+            with warnings.catch_warnings():  # the decomposition of all rows says it once
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                view = learn_view(X[train], self._labels[train], setting, self._training, for_dirty=False, known=known)
+            Z, widths = view.features(X[train], n_jobs)
+            return Z, view.features(X[test], n_jobs)[0], widths
+
+        without, with_norms = cross_fitted(features, self._Y, self._folds, self._penalties, 2)
+        some = every_so_often(*self._Y.shape)
+        choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
+        choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
+        penalty, uses_norms, scores = max(choices, key=lambda choice: self._value(choice[2][some], self._Y[some]))
+        return Trial(setting, penalty, uses_norms, self._value(scores, self._Y), scores)
+
+    def best_scaling(self, candidates: Sequence[str]) -> str:
+        """The scaling with which a ridge regression of the samples alone does best.
+
+        A quick look, without subspaces: whether rare words say more than frequent ones shows without them.
+        """
+
+        def tried(how: str) -> float:
+            X = self._scalings(how)(self._X)[0]
+
+            def features(fold: int) -> tuple[Array, Array, tuple[int]]:
+                Z, Z_test = (X[part].toarray() if issparse(X) else X[part] for part in self._folds[fold])
+                return Z, Z_test, (Z.shape[1],)
+
+            (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
+            some = every_so_often(*self._Y.shape)
+            return max(self._value(scores[some], self._Y[some]) for scores in paths)
+
+        return candidates[0] if len(candidates) == 1 else max(candidates, key=tried)
+
+    def _value(self, scores: Array, Y: Array) -> float:
+        """The metric of what cross-fitted scores predict."""
+        P = calibrate(scores, Y).probabilities(scores)
+        return value(self._metric, Y, Decision(self._metric, self._at_least_one).labels(P))
+
+
+def walk(
+    start: Setting,
+    axes: Mapping[str, Sequence[Any]],
+    attempt: Callable[[Setting], Trial],
+    budget: int,
+) -> list[Trial]:
+    """All settings tried, from ``start`` along one axis after the other as far as it gets better.
+
+    On each axis, a parameter and its values in order, it goes up from where it is while that helps, and if it did not
+    help at all, down. At most ``budget`` settings are tried.
+    """
+    tried = [attempt(start)]
+    best = tried[0]
+    for name, values in axes.items():
+        here = values.index(getattr(best.setting, name))
+        for step in (1, -1):
+            place = here + step
+            while 0 <= place < len(values) and len(tried) < budget:
+                trial = attempt(replace(best.setting, **{name: values[place]}))
+                tried.append(trial)
+                if trial.value <= best.value:
+                    break
+                best, place = trial, place + step
+            if getattr(best.setting, name) != values[here]:
+                break
+    return tried
