@@ -35,8 +35,8 @@ ALLOWED = {
     "plotting": (set(), {"matplotlib"}),
     "_files": (set(), set()),
     "experiments": (
-        {"", "_classifier", "_files", "_rows", "_validation", "baselines", "coding", "datasets", "decomposition"}
-        | {"metrics"},
+        {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_readout", "_rows", "_search"}
+        | {"_validation", "_views", "baselines", "coding", "datasets", "decomposition", "metrics"},
         {"matplotlib", "jinja2"},
     ),
     "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),

@@ -56,7 +56,7 @@ class SDGSClassifier(SDGSModel):
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
     penalty : float or "auto", default="auto"
-        For ``readout="ridge"``: the ridge penalty. ``"auto"`` takes from 0.01, 0.03, ..., 30 that which is best in
+        For ``readout="ridge"``: the ridge penalty. ``"auto"`` takes from 0.01, 0.03, ..., 100 that which is best in
         cross-validation.
     metric : {"f1", "accuracy", "hamming_loss"}, default="f1"
         For ``readout="ridge"``: the measure of :mod:`sdgs.metrics` that predictions should be good by. What is chosen
@@ -77,11 +77,11 @@ class SDGSClassifier(SDGSModel):
         How samples are made comparable. ``"rows"`` brings every sample to unit Euclidean norm, in training and
         prediction; ``alpha``, ``huber``, ``threshold`` and ``penalty`` are made for that. ``"columns"`` standardises
         the features before it, and ``"idf"`` weights them before it by inverse document frequency, for words.
-        ``"auto"`` means ``"columns"`` for dense features with negative entries, such as measurements in different
-        units; ``"rows"`` for dense ones without, such as images, which mean a sum; and for sparse features without
-        negative entries, such as counts of words, ``"idf"`` or ``"rows"``, whichever lets a ridge regression of the
-        samples alone predict better in cross-validation (with ``readout="norm"`` ``"idf"``). None takes the data as
-        they are.
+        ``"auto"`` means ``"columns"`` for dense samples of which a feature is often negative, such as measurements in
+        different units; ``"rows"`` for other dense ones, such as images, which mean a sum; and for sparse ones, such as
+        counts of words, ``"idf"`` or ``"rows"``, whichever lets a ridge regression of the samples alone predict better
+        in cross-validation (with ``readout="norm"`` ``"idf"``), but ``"rows"`` if they are often negative or have
+        missing entries. Often is more than one time in five: less may be corrupted. None takes the data as they are.
     solver : {"brp", "svd", "brp-fresh"}, default="brp"
         See :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -210,7 +210,7 @@ class SDGSClassifier(SDGSModel):
                 setting = replace(setting, scaling=attempt.best_scaling(possible if issparse(X) else possible[:1]))
             # Entries of sparse data are words and the like: few, and none of them wild.
             axes = {"huber": HUBERS} if self.huber == "auto" and not issparse(X) else {}
-            trials = walk(setting, axes, attempt, len(HUBERS))
+            trials = walk(setting, axes, attempt)
             self._read_out(X, labels, scalings, training, [max(trials, key=lambda trial: trial.value)])
         self._set_attributes()
 

@@ -11,13 +11,14 @@ from scipy.sparse import issparse
 
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
-from sdgs._search import Trial, walk
+from sdgs._search import Trial, relative_cost, walk
 from sdgs._validation import check_choice, check_int, check_number
 from sdgs._views import SCALINGS, Setting, possible_scalings
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
 _GAMMAS = (None, 1.0, 2.0)
+_FOR_TRYING = 0.8  # of the budget
 
 
 class SDGSClassifierCV(SDGSModel):
@@ -27,32 +28,32 @@ class SDGSClassifierCV(SDGSModel):
     penalty; the parameters of :class:`SDGSClassifier`, which says what each means. The search begins at that class's
     defaults and goes along one parameter after the other, in this order, as far as predictions get better. Every
     setting is tried with all ridge penalties, on the same folds, and settings that differ in ``alpha`` alone share
-    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples. What they say on average is
-    calibrated and decided on, as for one.
+    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples, as far as ``budget`` allows.
+    What they say on average is calibrated and decided on, as for one.
 
     Parameters
     ----------
     n_components : int, sequence of ints or "auto", default="auto"
         Dimensions of the labels' subspaces to choose from, in order. ``"auto"`` is 2, 4 and 8, but 8 only if the
-        subspaces together then have no more dimensions than there are features: beyond that they merely overlap more.
+        subspaces together then have no more dimensions than there are features, or than a tenth of the samples.
     alphas : float, sequence of floats or "auto", default="auto"
         Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
     hubers : float, None, sequence of such, or "auto", default="auto"
-        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1 and 0.05 for dense samples, and None
-        alone for sparse ones, whose entries are words and the like: few, and none of them wild.
+        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1 and 0.05.
     gammas : float, None, sequence of such, or "auto", default="auto"
         Kernels to choose from, in order. ``"auto"`` is None, 1 and 2 for dense samples, and None alone for sparse ones.
-    penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+    penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
         Ridge penalties to choose from.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
         How samples are made comparable. ``"auto"`` tries what may suit them: ``"idf"`` and ``"rows"`` for sparse
-        features without negative entries, ``"rows"`` and ``"columns"`` for dense ones without, ``"columns"`` for dense
-        ones with negative entries, and ``"rows"`` for the rest.
+        ones, ``"rows"`` and ``"columns"`` for dense ones; but only ``"columns"`` for dense ones of which a feature is
+        often negative, and only ``"rows"`` for sparse ones that often are, or that have missing entries.
     n_averaged : int, default=3
         Settings that are averaged, if as many are tried. Prediction takes as many times as long.
-    budget : int, default=10
-        Most settings that are tried. One costs about three quarters of a fit of :class:`SDGSClassifier`.
-    max_rows : int, default=10000
+    budget : float, default=10
+        Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
+        thumb, so that results do not depend on the clock. Eight tenths of it at most go into trying settings out.
+    max_rows : int, default=5000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
         all of them.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
@@ -79,9 +80,9 @@ class SDGSClassifierCV(SDGSModel):
     >>> from sdgs import SDGSClassifierCV
     >>> from sdgs.datasets import make_composite_digits
     >>> train = make_composite_digits(500, max_labels=2, subset="train", random_state=0)
-    >>> model = SDGSClassifierCV(budget=4, random_state=0).fit(train.X, train.Y)
-    >>> len(model.cv_results_["params"])
-    4
+    >>> model = SDGSClassifierCV(budget=3, random_state=0).fit(train.X, train.Y)
+    >>> model.scaling_
+    'rows'
     """
 
     def __init__(
@@ -94,8 +95,8 @@ class SDGSClassifierCV(SDGSModel):
         penalties: float | Sequence[float] = PENALTIES,
         scaling: str | None = "auto",
         n_averaged: int = 3,
-        budget: int = 10,
-        max_rows: int = 10_000,
+        budget: float = 10,
+        max_rows: int = 5000,
         residual_size: int | float = 1e-4,
         n_landmarks: int = 1000,
         metric: str = "f1",
@@ -133,30 +134,35 @@ class SDGSClassifierCV(SDGSModel):
 
     def _fit(self, X: Any, labels: Any) -> None:
         labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
-        n = X.shape[0]
+        n, k = labels.shape
         some = np.arange(n)
         if n > self.max_rows:
             some = np.sort(np.random.default_rng(training.seed).choice(n, self.max_rows, replace=False))
         penalties = _given(self.penalties, ())
         cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
-        axes = self._axes(X, labels.shape[1])
+        axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
-        seconds: list[float] = []
+        trying, spent, seconds = 0.5 * len(some) / n, 0.0, []
+
+        def affordable(setting: Setting) -> bool:
+            return bool(spent + trying * relative_cost(setting, k, X.shape[1]) <= _FOR_TRYING * self.budget)
 
         def attempt(setting: Setting) -> Trial:
+            nonlocal spent
+            spent += trying * relative_cost(setting, k, X.shape[1])
             began = perf_counter()
             trial = cross_fit(setting)
             seconds.append(perf_counter() - began)
             if self.verbose:
                 chosen = ", ".join(f"{name}={value}" for name, value in asdict(setting).items())
-                sys.stderr.write(f"{len(seconds)} of at most {self.budget} settings: {chosen}: ")
+                sys.stderr.write(f"{spent:.1f} of {self.budget:g} fits: {chosen}: ")
                 sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
             return trial
 
-        tried = walk(start, axes, attempt, self.budget)
-        ranked = sorted(range(len(tried)), key=lambda i: -tried[i].value)[: self.n_averaged]
+        tried = walk(start, axes, attempt, affordable)
+        ranked = self._to_average(tried, spent, 0.25 if len(some) == n else 1, k, X.shape[1])
         best = [tried[i] for i in ranked]
-        self.cv_results_ = {
+        self.cv_results_: dict[str, list[Any]] = {
             "params": [asdict(trial.setting) for trial in tried],
             "score": [trial.value for trial in tried],
             "penalty": [trial.penalty for trial in tried],
@@ -173,12 +179,26 @@ class SDGSClassifierCV(SDGSModel):
         setting = best[0].setting
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
 
+    def _to_average(self, tried: list[Trial], spent: float, share: float, k: int, p: int) -> list[int]:
+        """The best settings, none of which takes more than its part of what is left of the budget.
+
+        ``share``: of a fit, to learn from all samples; those that settings were tried on have only to be learnt from
+        once more.
+        """
+        ranked: list[int] = []
+        for i in sorted(range(len(tried)), key=lambda i: -tried[i].value):
+            cost = share * relative_cost(tried[i].setting, k, p)
+            if len(ranked) < self.n_averaged and cost <= (self.budget - spent) / (self.n_averaged - len(ranked)):
+                ranked.append(i)
+                spent += cost
+        return ranked or [int(np.argmax([trial.value for trial in tried]))]
+
     def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
         """What is chosen from, parameter by parameter, in the order of the search."""
-        ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= X.shape[1])
+        ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= max(X.shape[1], X.shape[0] / 10))
         return {
             "scaling": possible_scalings(X) if self.scaling == "auto" else (self.scaling,),
-            "huber": _given(self.hubers, (None,) if issparse(X) else HUBERS),
+            "huber": _given(self.hubers, HUBERS),
             "gamma": _given(self.gammas, (None,) if issparse(X) else _GAMMAS),
             "n_components": _given(self.n_components, ranks),
             "alpha": _given(self.alphas, _ALPHAS),
@@ -187,8 +207,9 @@ class SDGSClassifierCV(SDGSModel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
-        for name in ("n_averaged", "budget", "max_rows"):
-            check_int(getattr(self, name), name, minimum=1)
+        check_int(self.n_averaged, "n_averaged", minimum=1)
+        check_int(self.max_rows, "max_rows", minimum=1)
+        check_number(self.budget, "budget", positive=True)
         _check_values(self.n_components, "n_components", check_int, minimum=1)
         _check_values(self.alphas, "alphas", check_number, positive=True)
         _check_values(self.hubers, "hubers", check_number, none=True, positive=True)

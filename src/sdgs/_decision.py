@@ -37,7 +37,7 @@ class Decision:
     def labels(self, P: Array) -> NDArray[np.bool_]:
         """Whether each sample gets each label."""
         if self.top is not None:
-            return _most_probable(P, np.full(len(P), self.top))
+            return _leading(np.argsort(-P, axis=1, kind="stable"), self.top)
         if self.thresholds is not None:
             chosen = np.asarray(self.thresholds <= P)
         elif self.metric == "hamming_loss":
@@ -104,19 +104,20 @@ def expected_best(P: Array, metric: str = "f1", *, allow_none: bool = False) -> 
     latter, with labels taken for independent, was no better in cross-validation: labels are not.) With ``allow_none``
     the empty set competes with the probability that there is no label, the product of all 1 - p.
     """
-    ranked = -np.sort(-P, axis=1)
+    order = np.argsort(-P, axis=1, kind="stable")
+    ranked = np.take_along_axis(P, order, axis=1)
     sizes, inside, total = np.arange(1, P.shape[1] + 1), np.cumsum(ranked, axis=1), ranked.sum(axis=1, keepdims=True)
     expected = 2 * inside / (sizes + total) if metric == "f1" else inside / (sizes + total - inside)
     size = expected.argmax(axis=1) + 1
     if allow_none:
         size[np.prod(1 - P, axis=1) > expected.max(axis=1)] = 0
-    return _most_probable(P, size)
+    return _leading(order, size)
 
 
-def _most_probable(P: Array, size: NDArray[np.intp]) -> NDArray[np.bool_]:
-    order = np.argsort(-P, axis=1, kind="stable")
-    chosen = np.zeros(P.shape, dtype=bool)
-    np.put_along_axis(chosen, order, np.arange(P.shape[1]) < size[:, None], axis=1)
+def _leading(order: NDArray[np.intp], size: Any) -> NDArray[np.bool_]:
+    """The first ``size`` labels of each row of ``order``."""
+    chosen = np.zeros(order.shape, dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(order.shape[1]) < np.reshape(size, (-1, 1)), axis=1)
     return chosen
 
 

@@ -25,7 +25,7 @@ from sdgs._views import Scaling, Training, View, is_dirty, learn_scaling, learn_
 from sdgs.coding import least_squares_parts
 
 # What the ridge penalty is chosen from; for samples of unit norm.
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-ENOUGH = 500_000  # scores to fit four numbers to, or to compare two penalties on
+_ENOUGH = 500_000  # scores to fit four numbers to
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     n, k = scores.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
     odds = np.log(frequency / (1 - frequency))
-    some = every_so_often(n, k)
+    some = every_so_often(n, k, _ENOUGH)
     scores, n = scores[some], len(scores[some])
     target = np.asarray(Y[some], dtype=bool).ravel()
     if not target.all() and target.any():
@@ -145,6 +145,6 @@ def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
     return Calibration(np.zeros(k), odds)
 
 
-def every_so_often(n: int, k: int) -> slice:
-    """Rows that have enough of n x k scores."""
-    return slice(None, None, max(1, n * k // ENOUGH))
+def every_so_often(n: int, k: int, enough: int) -> slice:
+    """Rows that have about ``enough`` of n x k scores."""
+    return slice(None, None, max(1, n * k // enough))

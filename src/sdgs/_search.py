@@ -21,6 +21,9 @@ from sdgs._views import Scaling, Setting, Training, learn_view
 
 Array = NDArray[np.floating[Any]]
 
+_ENOUGH = 2_000_000  # scores to compare two penalties on
+_WORTH = 0.001
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -85,7 +88,7 @@ class CrossFit:
             return Z, view.features(X[test], n_jobs)[0], widths
 
         without, with_norms = cross_fitted(features, self._Y, self._folds, self._penalties, 2)
-        some = every_so_often(*self._Y.shape)
+        some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
         penalty, uses_norms, scores = max(choices, key=lambda choice: self._value(choice[2][some], self._Y[some]))
@@ -105,7 +108,7 @@ class CrossFit:
                 return Z, Z_test, (Z.shape[1],)
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
-            some = every_so_often(*self._Y.shape)
+            some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
             return max(self._value(scores[some], self._Y[some]) for scores in paths)
 
         return candidates[0] if len(candidates) == 1 else max(candidates, key=tried)
@@ -116,16 +119,28 @@ class CrossFit:
         return value(self._metric, Y, Decision(self._metric, self._at_least_one).labels(P))
 
 
+def relative_cost(setting: Setting, n_labels: int, n_features: int) -> float:
+    """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
+
+    A code takes time by its length, and by the square of it where the subspaces together have more dimensions than
+    there are features, and overlap.
+    """
+    rank = float(np.mean(setting.n_components))
+    cost = (rank / 4) ** (2 if rank * n_labels > n_features else 1) * (0.1 / setting.alpha) ** 0.5
+    return float(cost * (1 if setting.huber is None else 1.5) * (1 if setting.gamma is None else 1.5))
+
+
 def walk(
     start: Setting,
     axes: Mapping[str, Sequence[Any]],
     attempt: Callable[[Setting], Trial],
-    budget: int,
+    affordable: Callable[[Setting], bool] = lambda _: True,
 ) -> list[Trial]:
     """All settings tried, from ``start`` along one axis after the other as far as it gets better.
 
     On each axis, a parameter and its values in order, it goes up from where it is while that helps, and if it did not
-    help at all, down. At most ``budget`` settings are tried.
+    help at all, down. Help is a tenth of a point: less is chance, and often has its price. What is not ``affordable``
+    is passed over.
     """
     tried = [attempt(start)]
     best = tried[0]
@@ -133,10 +148,13 @@ def walk(
         here = values.index(getattr(best.setting, name))
         for step in (1, -1):
             place = here + step
-            while 0 <= place < len(values) and len(tried) < budget:
-                trial = attempt(replace(best.setting, **{name: values[place]}))
+            while 0 <= place < len(values):
+                setting = replace(best.setting, **{name: values[place]})
+                if not affordable(setting):
+                    break
+                trial = attempt(setting)
                 tried.append(trial)
-                if trial.value <= best.value:
+                if trial.value < best.value + _WORTH:
                     break
                 best, place = trial, place + step
             if getattr(best.setting, name) != values[here]:

@@ -25,6 +25,8 @@ Array = NDArray[np.floating[Any]]
 Components = tuple[Array, ...]
 SCALINGS = ("rows", "columns", "idf", None)
 
+_OFTEN = 0.2  # a larger share of negative entries is no accident
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -90,13 +92,14 @@ def learn_scaling(X: Any, how: str | None) -> Scaling:
 def possible_scalings(X: Any) -> tuple[str, ...]:
     """What may suit ``X``, the likeliest first.
 
-    Counts and images have no negative entries, and mean sums: centring would take that from them. Measurements in
-    different units must be made comparable first. Rare words say more than frequent ones, except where they do not.
+    Counts and images have no negative entries but corrupted ones, and mean sums: centring would take that from them.
+    Measurements in different units must be made comparable first, and some of those are often negative. Rare words say
+    more than frequent ones, except where they do not.
     """
-    smallest = X.data.min(initial=0.0) if issparse(X) else np.nanmin(X, initial=0.0)
     if issparse(X):
-        return ("idf", "rows") if smallest >= 0 and not has_missing(X) else ("rows",)
-    return ("columns",) if smallest < 0 else ("rows", "columns")
+        centred = (X.data < 0).mean() > _OFTEN if X.nnz else False
+        return ("rows",) if centred or has_missing(X) else ("idf", "rows")
+    return ("columns",) if (X < 0).mean(axis=0).max() > _OFTEN else ("rows", "columns")
 
 
 def _standardiser(X: Array) -> StandardScaler:

@@ -119,6 +119,9 @@ def reproduce(
         "sdgs-reproduction"
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 2,
+    beyond: Annotated[
+        bool, typer.Option("--beyond", help="Also compare SDGS as it is here with other methods at their best.")
+    ] = False,
 ) -> None:
     r"""Measure the paper's experiments again, and write one page that sets them beside the published figures.
 
@@ -145,6 +148,7 @@ def reproduce(
             datasets=_listed(datasets) if datasets else Protocol.datasets,
             methods=_listed(methods),
             seeds=tuple(int(seed) for seed in _listed(seeds)),
+            beyond=beyond,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

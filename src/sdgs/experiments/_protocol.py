@@ -13,6 +13,7 @@ from sdgs._classifier import SDGSClassifier
 from sdgs._validation import check_choice
 from sdgs.baselines import MDDM, BinaryRelevance, MLkNN
 from sdgs.datasets import REGISTRY
+from sdgs.experiments._beyond import CLEAN, DIGITS, Damage, beyond_cases, beyond_cost, beyond_file
 from sdgs.experiments._floor import MostFrequentLabels
 
 Rule = Literal["paper", "cv"]
@@ -20,7 +21,7 @@ RULES: Mapping[Rule, str] = {
     "paper": "the best F1 on the training samples themselves, after training on all of them",
     "cv": "the best F1 in cross-validation on the training samples",
 }
-_SCHEMA = 2  # of the records; a new number makes old ones be made again
+_SCHEMA = 3  # of the records; a new number makes old ones be made again
 _MOST_SEED = 2**32 - 1  # scikit-learn takes no larger one
 PLANTED = "planted"  # the name of the made problem whose convergence is studied
 
@@ -76,25 +77,31 @@ class Task:
     """The smallest piece of work that is recorded: one file under ``folder``.
 
     ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
-    "frequency" (SDGS with the subspaces of the most frequent labels alone) or "convergence" (of the training solvers).
+    "frequency" (SDGS with the subspaces of the most frequent labels alone), "convergence" (of the training solvers) or
+    "beyond" (a method at its best on clean or damaged data).
     """
 
-    kind: Literal["trial", "statistics", "frequency", "convergence"]
+    kind: Literal["trial", "statistics", "frequency", "convergence", "beyond"]
     dataset: str
     method: str = ""
     group: int = 0
     seed: int = 0
+    damage: Damage = CLEAN
 
     @property
     def file(self) -> str:
         """Path of the record within the folder of results."""
         if self.kind == "trial":
             return f"trials/{self.dataset}--{self.method}--group{self.group}--seed{self.seed}.json"
+        if self.kind == "beyond":
+            return beyond_file(self.dataset, self.damage, self.method, self.seed)
         return f"studies/{self.kind}--{self.dataset}.json"
 
     @property
     def cost(self) -> float:
         """Rough share of the time of all tasks, from the registered sizes: to order them and to estimate the end."""
+        if self.kind == "beyond":
+            return beyond_cost(self.dataset, self.damage, self.method)
         entry = REGISTRY.get(self.dataset)
         n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (1000, 100, 10)
         size = n * min(p, 150) * k / 1e8  # text has few words a sample
@@ -110,6 +117,9 @@ class Protocol:
     The first rule is the paper's: among the parameter groups take the one that does best on the training samples. The
     second is stricter: ``folds``-fold cross-validation on the training samples, or, where there are more than
     ``most_rows`` of them, one of these folds on a random ``most_rows``.
+
+    With ``beyond`` SDGS as this library does it is compared with other methods at their best as well, on clean and on
+    dirty data, with the seeds ``beyond_seeds``.
     """
 
     datasets: tuple[str, ...] = tuple(REGISTRY)
@@ -117,6 +127,8 @@ class Protocol:
     seeds: tuple[int, ...] = (0,)
     folds: int = 3
     most_rows: int = 10_000
+    beyond: bool = False
+    beyond_seeds: tuple[int, ...] = (0, 1, 2)
     groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
         default_factory=lambda: {name: method.groups for name, method in METHODS.items()}
     )
@@ -127,8 +139,9 @@ class Protocol:
                 raise ValueError(f"{name} must hold at least one value, and none twice; got {values!r}.")
         if any(not 0 <= seed <= _MOST_SEED for seed in self.seeds):
             raise ValueError(f"seeds must be whole numbers from 0 to {_MOST_SEED}, got {self.seeds!r}.")
-        if PLANTED in self.datasets:
-            raise ValueError(f"{PLANTED!r} is the name of a made problem. Rename your data set.")
+        for made in (PLANTED, DIGITS):
+            if made in self.datasets:
+                raise ValueError(f"{made!r} is the name of a made problem. Rename your data set.")
         for method in self.methods:
             check_choice(method, "method", tuple(METHODS))
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
@@ -146,7 +159,13 @@ class Protocol:
         if "sdgs" in self.methods:
             studies += [Task("frequency", dataset) for dataset in self.datasets]
             studies += [Task("convergence", name) for name in (PLANTED, *self._smallest())]
-        return sorted(trials + studies, key=lambda task: -task.cost)
+        cases = beyond_cases(self.datasets) if self.beyond else []
+        beyond = [
+            Task("beyond", dataset, method, seed=seed, damage=damage)
+            for dataset, damage, method in cases
+            for seed in self.beyond_seeds
+        ]
+        return sorted(trials + studies + beyond, key=lambda task: -task.cost)
 
     def _smallest(self) -> list[str]:
         """The one of the paper's data sets here on which exact SVDs are the quickest."""

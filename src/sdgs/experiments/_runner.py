@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgs._files import write_whole
 from sdgs._validation import check_int
+from sdgs.experiments._beyond import DIGITS, TITLES
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, Task
 from sdgs.experiments._tasks import data_signature, run_task
 
@@ -47,7 +48,8 @@ def run(
     protocol : Protocol
     folder : str or Path
         For the records; made if it is not there. ``trials/`` has a record for each parameter group of a method on a
-        data set, ``runs/`` for each method, data set and rule of choice, ``studies/`` the rest.
+        data set, ``runs/`` for each method, data set and rule of choice, ``beyond/`` for each comparison beyond the
+        paper, ``studies/`` the rest.
     data_home : str, Path or None, default=None
         Where the data are; as for :func:`sdgs.datasets.load`. Names that are none of the paper's are read from
         ``data_home/NAME/NAME.xml``, ``NAME-train.arff`` and ``NAME-test.arff``.
@@ -60,7 +62,7 @@ def run(
     folder, home = Path(folder), None if data_home is None else Path(data_home)
     tasks = protocol.tasks()
     found: dict[str, str | FileNotFoundError] = {}
-    for dataset in (*protocol.datasets, PLANTED):
+    for dataset in (*protocol.datasets, PLANTED, DIGITS):
         try:
             found[dataset] = data_signature(dataset, home)
         except FileNotFoundError as error:
@@ -74,7 +76,7 @@ def run(
     for dataset, data in found.items():
         if isinstance(data, FileNotFoundError) and any(task.dataset == dataset for task in todo):
             raise data
-    for part in ("trials", "runs", "studies"):
+    for part in ("trials", "runs", "studies", "beyond"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*"):
@@ -131,8 +133,8 @@ def _jobs(todo: list[Task]) -> list[list[Task]]:
     def same(task: Task) -> tuple[Any, ...]:
         if task.cost > _LONG:
             return (task.dataset, task.kind, task.method, task.group, task.seed)
-        of_a_method = task.kind == "trial" and task.method != "floor"
-        return (task.dataset, task.method if of_a_method else "", "", -1, -1)
+        of_a_method = task.kind in ("trial", "beyond") and task.method != "floor"
+        return (task.dataset, task.kind if of_a_method else "", task.method if of_a_method else "", -1, -1)
 
     jobs = [list(job) for _, job in groupby(sorted(todo, key=same), key=same)]
     return sorted(jobs, key=lambda job: -sum(task.cost for task in job))
@@ -188,6 +190,8 @@ def _work_off(
 
 
 def _name(task: Task) -> str:
+    if task.kind == "beyond":
+        return f"{task.dataset}, {task.damage}, {TITLES[task.method]}"
     return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"
 
 

@@ -26,13 +26,14 @@ from sdgs._rows import unit_rows
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
+from sdgs.experiments._beyond import DIGITS, compare, damaged, digits
 from sdgs.experiments._protocol import PLANTED, Protocol, Task, build
 
 
 def data_signature(dataset: str, data_home: Path | None) -> str:
     """A checksum of the data set's files; an error that says what to do where they cannot be found."""
-    if dataset == PLANTED:
-        return PLANTED
+    if dataset in (PLANTED, DIGITS):
+        return dataset
     digest = hashlib.sha256()
     if dataset in REGISTRY:  # refused when they are read unless they have these checksums
         find(dataset, data_home=data_home)
@@ -53,7 +54,13 @@ def data_signature(dataset: str, data_home: Path | None) -> str:
 
 def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
     """The record of a task."""
-    work = {"trial": _trial, "statistics": _statistics, "frequency": _frequency, "convergence": _convergence}
+    work = {
+        "trial": _trial,
+        "statistics": _statistics,
+        "frequency": _frequency,
+        "convergence": _convergence,
+        "beyond": _beyond,
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = work[task.kind](task, protocol, data_home)
@@ -62,6 +69,7 @@ def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str
         "dataset": task.dataset,
         "method": task.method,
         "seed": task.seed,
+        "damage": asdict(task.damage),
         "parameters": protocol.parameters(task),
         "fingerprint": protocol.fingerprint(task),
         "data": data_signature(task.dataset, data_home),
@@ -209,6 +217,23 @@ def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict
             )
         curves[solver] = {"error": (result.objective / total).tolist(), "seconds": seconds}
     return {"rank": rank, "curves": curves}
+
+
+def _beyond(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """A method at its best, on samples as they come or damaged."""
+    damage, seed = task.damage, task.seed
+    if task.dataset == DIGITS:
+        data = digits(seed, damage)
+        if damage.kind == "missing":
+            data = damaged(data, damage, seed)
+    else:
+        train, test = _parts(task.dataset, data_home)
+        if train.Y is None or test.Y is None:
+            raise ValueError(f"{task.dataset}: samples without labels cannot be learnt from or tested on.")
+        data = (train.X, train.Y, test.X, test.Y)
+        if damage.kind != "clean":
+            data = damaged(data, damage, seed)
+    return compare(data, task.method, seed, _clock)
 
 
 def _with_a_label(Y: NDArray[Any]) -> NDArray[Any]:

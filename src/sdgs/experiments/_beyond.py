@@ -1,0 +1,198 @@
+"""Beyond the paper: SDGS as this library does it against other methods at their best, on clean and on dirty data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from sdgs import metrics
+from sdgs._classifier import SDGSClassifier
+from sdgs._classifier_cv import SDGSClassifierCV
+from sdgs._model import PENALTIES, scalings_of
+from sdgs._search import CrossFit
+from sdgs._views import Training, possible_scalings
+from sdgs.datasets import REGISTRY, make_composite_digits
+from sdgs.experiments._rivals import make_rival, prepared
+
+DIGITS = "composite-digits"
+TITLES: Mapping[str, str] = {
+    "sdgs-cv": "SDGSClassifierCV",
+    "sdgs": "SDGSClassifier()",
+    "br": "BR",
+    "br-mean": "BR, gaps filled by means",
+    "br-knn": "BR, gaps filled by neighbours",
+    "ecc": "ensemble of chains",
+    "mlknn": "ML-kNN",
+    "forest": "random forest",
+    "boosting": "histogram boosting",
+}
+_METHODS: Mapping[str, tuple[str, ...]] = {
+    "clean": ("sdgs-cv", "sdgs", "br", "ecc", "mlknn", "forest", "boosting"),
+    "spikes": ("sdgs-cv", "br", "ecc", "mlknn", "forest", "boosting"),
+    "missing": ("sdgs-cv", "br-mean", "br-knn", "forest", "boosting"),
+}
+_SHARES: Mapping[str, tuple[float, ...]] = {"spikes": (0.01, 0.02, 0.05, 0.1), "missing": (0.1, 0.2, 0.4)}
+_DIRTY_SETS = {"emotions", "mediamill", DIGITS}
+_SPIKED_SETS = {"yahoo-arts", "yahoo-education", "yahoo-recreation", "yahoo-science"}
+_MOST_DIRTY_ROWS = 2000  # of a data set that is made dirty, training and test samples each
+_AFFORDABLE = 1e8  # samples x features x labels that are boosted
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is done to training and test samples alike before anything else: ``kind`` "clean", "spikes" or "missing"."""
+
+    kind: str = "clean"
+    share: float = 0.0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "clean" else f"{self.kind}{100 * self.share:g}"
+
+    def done_to(self, X: Any, unit: NDArray[np.float64], rng: np.random.Generator) -> Any:
+        """A damaged copy: this share of all entries missing, or 3 to 6 ``unit`` off, up or down."""
+        hit = rng.random(X.shape) < self.share
+        if self.kind == "missing":
+            return np.where(hit, np.nan, X)
+        wrong = np.where(hit, rng.choice([-1.0, 1.0], X.shape) * rng.uniform(3, 6, X.shape) * unit, 0.0)
+        return csr_array(X + csr_array(wrong)) if issparse(X) else X + wrong
+
+
+CLEAN = Damage()
+
+
+def beyond_cases(datasets: tuple[str, ...]) -> list[tuple[str, Damage, str]]:
+    """(data set, damage, method) of all comparisons; digits are made, and always there."""
+    cases = [(dataset, CLEAN, method) for dataset in (*datasets, DIGITS) for method in _METHODS["clean"]]
+    for dataset in (*datasets, DIGITS):
+        for kind, shares in _SHARES.items():
+            if dataset in _DIRTY_SETS or (kind == "spikes" and dataset in _SPIKED_SETS) or dataset not in _known():
+                cases += [(dataset, Damage(kind, share), method) for share in shares for method in _METHODS[kind]]
+    return [case for case in cases if case[2] != "boosting" or _boosted(case[0], case[1])]
+
+
+def _known() -> set[str]:
+    return {*REGISTRY, DIGITS}
+
+
+def _boosted(dataset: str, damage: Damage) -> bool:
+    """Whether boosting a model a label is affordable; it takes no sparse samples."""
+    entry = REGISTRY.get(dataset)
+    if entry is None:
+        return True
+    rows = entry.n_train if damage.kind == "clean" else min(entry.n_train, _MOST_DIRTY_ROWS)
+    return dataset in _DIRTY_SETS | {"genbase"} and rows * entry.n_features * entry.n_labels <= _AFFORDABLE
+
+
+def digits(seed: int, damage: Damage) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+    """Composite digits: training and test samples are sums of different images. They come with spikes of their own."""
+    spikes = damage.share if damage.kind == "spikes" else 0.0
+    train = make_composite_digits(2000, max_labels=2, spikes=spikes, subset="train", random_state=seed)
+    test = make_composite_digits(1000, max_labels=2, spikes=spikes, subset="test", random_state=seed + 1)
+    return train.X, train.Y, test.X, test.Y
+
+
+def damaged(
+    data: tuple[Any, NDArray[Any], Any, NDArray[Any]], damage: Damage, seed: int
+) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+    """Some of the samples, and this done to them."""
+    X, Y, X_test, Y_test = data
+    rng = np.random.default_rng(seed)
+    X, Y, X_test, Y_test = (*_some(X, Y, rng), *_some(X_test, Y_test, rng))
+    unit = _deviation(X)
+    return damage.done_to(X, unit, rng), Y, damage.done_to(X_test, unit, rng), Y_test
+
+
+def compare(data: tuple[Any, NDArray[Any], Any, NDArray[Any]], method: str, seed: int, clock: Any) -> dict[str, Any]:
+    """One method on one data set: what it predicts, how well, how long it takes, and what was chosen."""
+    X, Y, X_test, Y_test = data
+    model: Any
+    if method == "sdgs-cv":
+        model = SDGSClassifierCV(random_state=seed)
+    elif method == "sdgs":
+        model = SDGSClassifier(random_state=seed)
+    else:
+        model = make_rival(method, seed)
+        X, X_test = prepared(method, X, X_test, _scaling(X, Y, seed))
+    with clock() as fit:
+        model.fit(X, Y)
+    with clock() as predict:
+        predicted = model.predict(X_test)
+    return {
+        "test": metrics.evaluate(Y_test, predicted),
+        "seconds": {"fit": fit, "predict": predict},
+        "chosen": _chosen(model),
+        "n_train": len(Y),
+        "n_test": len(Y_test),
+    }
+
+
+def _some(X: Any, Y: NDArray[Any], rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+    if len(Y) <= _MOST_DIRTY_ROWS:
+        return X, Y
+    rows = np.sort(rng.choice(len(Y), _MOST_DIRTY_ROWS, replace=False))
+    return X[rows], Y[rows]
+
+
+def _deviation(X: Any) -> NDArray[np.float64]:
+    """What a spike's size is measured in: the standard deviation of a column, or their mean where columns share a unit.
+
+    They do where none is often negative: in images, counts and shares.
+    """
+    if issparse(X):
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0))
+    else:
+        deviation = X.std(axis=0)
+    one_unit = "rows" in possible_scalings(X)
+    return np.where((deviation > 0) & (not one_unit), deviation, float(deviation.mean()))
+
+
+def _scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
+    """What SDGS's ``scaling="auto"`` takes for these samples: rivals get the same."""
+    possible = possible_scalings(X)
+    if not issparse(X):
+        return possible[0]
+    training = Training(0, "brp", 1, 1.0, 1, seed, None)
+    cross_fit = CrossFit(
+        X,
+        csr_array(Y),
+        scalings_of(X),
+        training,
+        penalties=PENALTIES,
+        n_folds=3,
+        metric="f1",
+        at_least_one=bool(Y.any(axis=1).all()),
+    )
+    return cross_fit.best_scaling(possible)
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    if isinstance(model, SDGSClassifierCV):
+        names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty")
+        counts: dict[str, Any] = {
+            "tried": len(model.cv_results_["score"]),
+            "averaged": sum(model.cv_results_["averaged"]),
+        }
+        return {name: getattr(model, f"{name}_") for name in names} | counts
+    if isinstance(model, SDGSClassifier):
+        return {"scaling": model.scaling_, "penalty": model.penalty_}
+    return dict(model.parameters)
+
+
+def beyond_file(dataset: str, damage: Damage, method: str, seed: int) -> str:
+    """Path of the record within the folder of results."""
+    return f"beyond/{dataset}--{damage}--{method}--seed{seed}.json"
+
+
+def beyond_cost(dataset: str, damage: Damage, method: str) -> float:
+    """Rough share of the time of all tasks."""
+    entry = REGISTRY.get(dataset)
+    n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (2000, 64, 10)
+    if damage.kind != "clean":
+        n = min(n, _MOST_DIRTY_ROWS)
+    size = n * min(p, 200) * k / 1e8
+    weight = {"sdgs-cv": 80, "sdgs": 8, "br": 40, "ecc": 80, "mlknn": 4, "forest": 50, "boosting": 80}
+    return 2 + weight[method.partition("-")[0] if method.startswith("br") else method] * size
