@@ -18,7 +18,6 @@ from sdgs._views import SCALINGS, Setting, possible_scalings
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
 _GAMMAS = (None, 1.0, 2.0)
-_FOR_TRYING = 0.8  # of the budget
 
 
 class SDGSClassifierCV(SDGSModel):
@@ -52,7 +51,7 @@ class SDGSClassifierCV(SDGSModel):
         Settings that are averaged, if as many are tried. Prediction takes as many times as long.
     budget : float, default=10
         Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
-        thumb, so that results do not depend on the clock. Eight tenths of it at most go into trying settings out.
+        thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
     max_rows : int, default=5000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
         all of them.
@@ -142,10 +141,14 @@ class SDGSClassifierCV(SDGSModel):
         cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
-        trying, spent, seconds = 0.5 * len(some) / n, 0.0, []
+        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples.
+        trying, fitting = 0.5 * len(some) / n, 0.25 if len(some) == n else 1.0
+        spent, seconds = 0.0, []
 
         def affordable(setting: Setting) -> bool:
-            return bool(spent + trying * relative_cost(setting, k, X.shape[1]) <= _FOR_TRYING * self.budget)
+            """Whether it could be used as well if it turns out to be the best, and averaged with simple ones."""
+            cost = (trying + fitting) * relative_cost(setting, k, X.shape[1]) + fitting * (self.n_averaged - 1)
+            return bool(spent + cost <= self.budget)
 
         def attempt(setting: Setting) -> Trial:
             nonlocal spent
@@ -160,7 +163,7 @@ class SDGSClassifierCV(SDGSModel):
             return trial
 
         tried = walk(start, axes, attempt, affordable)
-        ranked = self._to_average(tried, spent, 0.25 if len(some) == n else 1, k, X.shape[1])
+        ranked = self._to_average(tried, self.budget - spent, fitting, k, X.shape[1])
         best = [tried[i] for i in ranked]
         self.cv_results_: dict[str, list[Any]] = {
             "params": [asdict(trial.setting) for trial in tried],
@@ -179,19 +182,15 @@ class SDGSClassifierCV(SDGSModel):
         setting = best[0].setting
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
 
-    def _to_average(self, tried: list[Trial], spent: float, share: float, k: int, p: int) -> list[int]:
-        """The best settings, none of which takes more than its part of what is left of the budget.
-
-        ``share``: of a fit, to learn from all samples; those that settings were tried on have only to be learnt from
-        once more.
-        """
+    def _to_average(self, tried: list[Trial], left: float, fitting: float, k: int, p: int) -> list[int]:
+        """The best settings, as far as the budget goes."""
         ranked: list[int] = []
         for i in sorted(range(len(tried)), key=lambda i: -tried[i].value):
-            cost = share * relative_cost(tried[i].setting, k, p)
-            if len(ranked) < self.n_averaged and cost <= (self.budget - spent) / (self.n_averaged - len(ranked)):
+            cost = fitting * relative_cost(tried[i].setting, k, p)
+            if not ranked or (len(ranked) < self.n_averaged and cost <= left):
                 ranked.append(i)
-                spent += cost
-        return ranked or [int(np.argmax([trial.value for trial in tried]))]
+                left -= cost
+        return ranked
 
     def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
         """What is chosen from, parameter by parameter, in the order of the search."""

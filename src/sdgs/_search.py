@@ -122,11 +122,12 @@ class CrossFit:
 def relative_cost(setting: Setting, n_labels: int, n_features: int) -> float:
     """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
 
-    A code takes time by its length, and by the square of it where the subspaces together have more dimensions than
+    A code takes time by its length, and up to the square of it where the subspaces together have more dimensions than
     there are features, and overlap.
     """
-    rank = float(np.mean(setting.n_components))
-    cost = (rank / 4) ** (2 if rank * n_labels > n_features else 1) * (0.1 / setting.alpha) ** 0.5
+    length = float(np.mean(setting.n_components)) / 4
+    crowd = min(4 * length * n_labels / n_features, length)
+    cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
     return float(cost * (1 if setting.huber is None else 1.5) * (1 if setting.gamma is None else 1.5))
 
 

@@ -72,9 +72,7 @@ def clean_table(found: Sequence[Cell]) -> Clean | None:
     return Clean(shown, methods, table, datasets, means, _findings(table, datasets, means))
 
 
-def _findings(
-    table: dict[str, dict[str, Cell]], datasets: list[str], means: dict[str, dict[str, float]]
-) -> list[str]:
+def _findings(table: dict[str, dict[str, Cell]], datasets: list[str], means: dict[str, dict[str, float]]) -> list[str]:
     rivals = [m for m in means if m not in (OURS, DEFAULTS)]
     if OURS not in means or not rivals:
         return []
@@ -82,9 +80,9 @@ def _findings(
     best = max(rivals, key=lambda m: f1[m])
     first = [d for d in datasets if table[d][OURS].values["f1"] >= _best_rival(table[d]) - _LEVEL]
     words = [
-        f"{TITLES[OURS]}: mean F1 {f1[OURS]:.1f}, {f1[OURS] - f1[best]:+.1f} points against the best rival by the mean, "
-        f"{TITLES[best]} ({f1[best]:.1f}); first, or within {_LEVEL} points of it, on {len(first)} of {len(datasets)} "
-        "data sets."
+        f"{TITLES[OURS]}: mean F1 {f1[OURS]:.1f}, {f1[OURS] - f1[best]:+.1f} points against the best rival by the "
+        f"mean, {TITLES[best]} ({f1[best]:.1f}); first, or within {_LEVEL} points of it, on {len(first)} of "
+        f"{len(datasets)} data sets."
     ]
     if DEFAULTS in means and "br" in means:
         words.append(

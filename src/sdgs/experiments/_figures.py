@@ -4,11 +4,23 @@ import io
 from typing import Any
 
 from sdgs.experiments._analysis import Ranking
+from sdgs.experiments._beyond import TITLES
+from sdgs.experiments._beyond_tables import OURS, Cell, title
 from sdgs.experiments._protocol import METHODS
 from sdgs.experiments._tables import Record, title_of
 
 # Okabe and Ito's colours: told apart by colour-blind readers, and in grey.
 _BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#B0B0B0"
+_STYLES = {
+    "sdgs-cv": (_BLUE, "o-"),
+    "br": (_ORANGE, "s--"),
+    "br-mean": (_ORANGE, "v:"),
+    "br-knn": (_ORANGE, "s--"),
+    "ecc": ("#CC79A7", "^--"),
+    "mlknn": ("#56B4E9", "D:"),
+    "forest": (_GREEN, "x-."),
+    "boosting": ("#000000", "+:"),
+}
 
 
 def _figure(width: float, height: float, **options: Any) -> tuple[Any, Any]:
@@ -120,4 +132,50 @@ def most_frequent(studies: list[Record], highlighted: str) -> str:
     axes.set_xlabel("labels that have a subspace at prediction, the most frequent first", fontsize=9)
     axes.set_ylabel("F1 on the test samples", fontsize=9)
     _plain(axes)
+    return _svg(figure)
+
+
+def damage(found: list[Cell], kind: str) -> str:
+    """F1 against the share of damaged entries, one panel a data set."""
+    datasets = list(dict.fromkeys(c.dataset for c in found if c.kind == kind))
+    columns = min(4, len(datasets))
+    lines = -(-len(datasets) // columns)
+    figure, grid = _figure(2.3 * columns + 0.4, 2.5 * lines + 0.7, nrows=lines, ncols=columns, squeeze=False)
+    panels = [axes for row in grid for axes in row]
+    for axes in panels[len(datasets) :]:
+        axes.axis("off")
+    shown: dict[str, Any] = {}
+    for axes, dataset in zip(panels, datasets, strict=False):
+        for method, (color, style) in _STYLES.items():
+            whole = {"br-mean": "br", "br-knn": "br"}.get(method, method)  # without gaps there is nothing to fill
+            points = {
+                c.share: c.values["f1"]
+                for c in found
+                if c.dataset == dataset
+                and ((c.kind == kind and c.method == method) or (c.share, c.kind, c.method) == (0.0, "spikes", whole))
+            }
+            if not any(c.kind == kind and c.method == method and c.dataset == dataset for c in found):
+                continue
+            shares = sorted(points)
+            bold = method == OURS
+            (shown[method],) = axes.plot(
+                [100 * share for share in shares],
+                [points[share] for share in shares],
+                style,
+                color=color,
+                lw=2.2 if bold else 1.1,
+                ms=4.5 if bold else 3.5,
+                zorder=3 if bold else 2,
+            )
+        axes.set_title(title(dataset), fontsize=9, loc="left")
+        axes.tick_params(labelsize=8)
+        _plain(axes)
+    for axes in panels[: len(datasets)]:
+        axes.set_xlabel({"spikes": "entries corrupted, %", "missing": "entries missing, %"}[kind], fontsize=8)
+    for row in grid:
+        row[0].set_ylabel("F1", fontsize=9)
+    names = [TITLES[method] for method in shown]
+    figure.legend(
+        shown.values(), names, loc="outside lower center", ncols=min(4, len(names)), fontsize=8, frameon=False
+    )
     return _svg(figure)

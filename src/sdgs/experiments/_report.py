@@ -8,6 +8,8 @@ from typing import Any
 from sdgs._files import write_whole
 from sdgs.experiments import _figures
 from sdgs.experiments._analysis import Ranking, claims, f1_ranking
+from sdgs.experiments._beyond import TITLES
+from sdgs.experiments._beyond_tables import beyond_csv, cells, clean_table, dirty_findings, title
 from sdgs.experiments._protocol import METHODS, RULES
 from sdgs.experiments._published import MEASURE_TITLES, MEASURES, SETS
 from sdgs.experiments._tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
@@ -15,6 +17,8 @@ from sdgs.experiments._tables import SOURCES, Records, Row, result_rows, title_o
 
 def write_report(folder: str | Path) -> Path:
     """Write ``report.html``, ``tables.csv`` and ``tables.md`` into a folder of records. Nothing is fitted again.
+
+    Where there are records beyond the paper, ``beyond.csv``, ``beyond-spikes.svg`` and ``beyond-missing.svg`` as well.
 
     Needs the extra ``report``: Jinja2 and matplotlib.
 
@@ -43,7 +47,12 @@ def write_report(folder: str | Path) -> Path:
         lstrip_blocks=True,
     )
     statistics = statistics_rows(records)
-    page = pages.get_template("report.html").render(_context(records, rows, statistics))
+    beyond = _beyond(records)
+    page = pages.get_template("report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
+    if beyond is not None:
+        write_whole(folder / "beyond.csv", beyond["csv"])
+        for study in beyond["studies"]:
+            write_whole(folder / f"beyond-{study['kind']}.svg", study["picture"])
     write_whole(folder / "tables.csv", to_csv(rows))
     write_whole(folder / "tables.md", to_markdown(rows, [line["cells"] for line in statistics]))
     write_whole(folder / "report.html", page)
@@ -131,6 +140,37 @@ def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]
         "seeds": sorted({run["seed"] for run in records.runs}),
         "n_runs": len(records.runs),
         "warnings": _warnings(records),
+    }
+
+
+def _beyond(records: Records) -> dict[str, Any] | None:
+    """The section on what goes beyond the paper, if there are records of it."""
+    found = cells(records.beyond)
+    clean = clean_table(found)
+    if clean is None:
+        return None
+    studies = []
+    for kind, heading, share, words in (
+        ("spikes", "Corrupted entries", 0.05, "With 5 % of the entries corrupted, in training and test samples:"),
+        ("missing", "Missing entries", 0.2, "With 20 % of the entries missing, in training and test samples:"),
+    ):
+        if any(cell.kind == kind for cell in found):
+            studies.append(
+                {
+                    "kind": kind,
+                    "heading": heading,
+                    "words": words,
+                    "picture": _figures.damage(found, kind),
+                    "findings": dirty_findings(found, kind, share),
+                }
+            )
+    return {
+        "clean": clean,
+        "studies": studies,
+        "csv": beyond_csv(found),
+        "titles": TITLES,
+        "title": title,
+        "seeds": sorted({record["seed"] for record in records.beyond}),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from sdgs.experiments._beyond import DIGITS
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES
 from sdgs.experiments._published import MEASURES, SETS, broken_bounds, published
 from sdgs.experiments._runner import run_file
@@ -24,6 +25,7 @@ class Records:
     protocol: dict[str, Any]
     runs: tuple[Record, ...]
     studies: tuple[Record, ...]
+    beyond: tuple[Record, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
@@ -36,10 +38,18 @@ class Records:
         runs = [folder / "runs" / run_file(*name) for name in names]
         wanted = {*protocol["datasets"], PLANTED}
         studies = [json.loads(path.read_text()) for path in sorted((folder / "studies").glob("*.json"))]
+        beyond = [json.loads(path.read_text()) for path in sorted((folder / "beyond").glob("*.json"))]
         return cls(
             protocol,
             tuple(json.loads(path.read_text()) for path in runs if path.is_file()),
             tuple(study for study in studies if study["dataset"] in wanted),
+            tuple(
+                record
+                for record in beyond
+                if protocol["beyond"]
+                and record["dataset"] in {*protocol["datasets"], DIGITS}
+                and record["seed"] in protocol["beyond_seeds"]
+            ),
         )
 
     @property

@@ -1,0 +1,303 @@
+"""The classifier that finds its own parameters, and what it is made of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
+from sdgs._search import Trial, relative_cost, walk
+from sdgs._views import Setting, learn_scaling, possible_scalings
+from sdgs.datasets import make_composite_digits, make_label_subspaces
+
+START = Setting("rows", 4, 0.1)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return (
+        make_composite_digits(800, max_labels=2, subset="train", random_state=0),
+        make_composite_digits(800, max_labels=2, subset="test", random_state=1),
+    )
+
+
+@pytest.fixture(scope="module")
+def model(digits):
+    return SDGSClassifierCV(random_state=0).fit(digits[0].X, digits[0].Y)
+
+
+def attempts(worth):
+    """Trials whose value is what ``worth`` says of their setting."""
+    seen = []
+
+    def attempt(setting):
+        assert setting not in seen
+        seen.append(setting)
+        return Trial(setting, 1.0, False, worth(setting), np.zeros((1, 1)))
+
+    return attempt
+
+
+@pytest.mark.parametrize("best", [1, 2, 4, 8, 16])
+def test_the_walk_finds_the_top_of_a_hill(best):
+    tried = walk(START, {"n_components": (1, 2, 4, 8, 16)}, attempts(lambda s: -abs(np.log2(s.n_components / best))))
+    assert max(tried, key=lambda trial: trial.value).setting.n_components == best
+
+
+def test_the_walk_goes_one_axis_at_a_time_and_no_farther_than_it_helps():
+    axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
+    value = {(4, 0.1): 0.5, (8, 0.1): 0.6, (8, 0.2): 0.6005, (8, 0.05): 0.7}  # half a tenth of a point is no help
+    tried = walk(START, axes, attempts(lambda s: value[s.n_components, s.alpha]))
+    assert [(t.setting.n_components, t.setting.alpha) for t in tried] == list(value)
+
+
+def test_the_walk_passes_over_what_is_too_dear():
+    axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
+    tried = walk(START, axes, attempts(lambda s: s.n_components - s.alpha), lambda s: s.n_components <= 4)
+    assert {t.setting.n_components for t in tried} == {2, 4}
+
+
+def test_costs_are_relative_to_the_defaults():
+    assert relative_cost(START, 10, 100) == 1
+    assert relative_cost(replace(START, n_components=8), 10, 100) == 2
+    assert relative_cost(replace(START, n_components=8), 10, 20) == 4  # many more dimensions than features
+    assert relative_cost(replace(START, n_components=8), 10, 64) == 2.5
+    assert relative_cost(replace(START, alpha=0.05, huber=0.1, gamma=1.0), 10, 100) > 2
+
+
+def test_what_was_tried_and_what_was_chosen(model):
+    results = model.cv_results_
+    tried = len(results["params"])
+    assert all(len(column) == tried for column in results.values())
+    assert 1 < sum(results["averaged"]) == len(model._members) <= 3
+    order = np.argsort(results["score"])[::-1]
+    assert results["averaged"][order[0]]
+    assert model.best_score_ == max(results["score"])
+    best = results["params"][order[0]]
+    assert best == {
+        "scaling": model.scaling_,
+        "n_components": model.n_components_,
+        "alpha": model.alpha_,
+        "huber": model.huber_,
+        "gamma": model.gamma_,
+    }
+    assert results["penalty"][order[0]] == model.penalty_
+    assert len({tuple(params.items()) for params in results["params"]}) == tried
+
+
+def test_it_is_better_than_the_defaults_and_keeps_their_gifts(digits, model):
+    train, test = digits
+    plain = SDGSClassifier(random_state=0).fit(train.X, train.Y)
+    assert metrics.f1(test.Y, model.predict(test.X)) > metrics.f1(test.Y, plain.predict(test.X)) + 0.005
+    p = model.predict_proba(test.X)
+    assert p.shape == test.Y.shape
+    bins = np.digitize(p.ravel(), np.linspace(0, 1, 11)[1:-1])
+    truth = test.Y.ravel()
+    error = sum(abs(truth[bins == b].mean() - p.ravel()[bins == b].mean()) * (bins == b).mean() for b in set(bins))
+    assert error < 0.03
+    parts = model.contributions(test.X[:3])
+    assert parts.shape == (3, 10, 64)
+    gappy = test.X[:5].copy()
+    gappy[:, 20] = np.nan
+    filled = model.transform(gappy)
+    assert np.isfinite(filled).all()
+    np.testing.assert_allclose(np.delete(filled, 20, axis=1), np.delete(test.X[:5], 20, axis=1), atol=1e-8)
+
+
+def test_the_same_seed_gives_the_same_model(digits):
+    train, test = digits
+    first, second = (SDGSClassifierCV(budget=4, random_state=3).fit(train.X, train.Y) for _ in range(2))
+    np.testing.assert_array_equal(first.predict_proba(test.X), second.predict_proba(test.X))
+    seeds = np.random.RandomState(0)
+    drawn = SDGSClassifierCV(budget=2, random_state=seeds).fit(train.X, train.Y)
+    assert seeds.randint(10**6) == np.random.RandomState(0).randint(10**6, size=2)[1]  # one draw for all
+    assert len(drawn.cv_results_["score"]) > 1
+
+
+def test_the_budget_is_kept(digits):
+    train = digits[0]
+    small, large = (SDGSClassifierCV(budget=b, random_state=0).fit(train.X, train.Y) for b in (1.0, 6.0))
+    costs = [
+        sum(0.5 * relative_cost(Setting(**p), 10, 64) for p in m.cv_results_["params"])
+        + sum(
+            0.25 * relative_cost(Setting(**p), 10, 64)
+            for p, used in zip(m.cv_results_["params"], m.cv_results_["averaged"], strict=True)
+            if used
+        )
+        for m in (small, large)
+    ]
+    assert len(small.cv_results_["params"]) == 1
+    assert costs[0] <= 1.0
+    assert 3.0 < costs[1] <= 6.0
+
+
+def test_only_what_is_given_is_tried(digits):
+    train = digits[0]
+    model = SDGSClassifierCV(
+        n_components=3, alphas=(0.15,), hubers=None, gammas=[None], penalties=2.0, scaling="rows", random_state=0
+    ).fit(train.X, train.Y)
+    assert model.cv_results_["params"] == [
+        {"scaling": "rows", "n_components": 3, "alpha": 0.15, "huber": None, "gamma": None}
+    ]
+    assert model.penalty_ == 2.0
+    same = SDGSClassifier(3, alpha=0.15, penalty=2.0, scaling="rows", random_state=0).fit(train.X, train.Y)
+    np.testing.assert_allclose(model.predict_proba(train.X), same.predict_proba(train.X), atol=1e-12)
+
+
+def test_averaging_is_of_the_scores(digits):
+    train, test = digits
+    options = {"n_components": 2, "hubers": None, "gammas": None, "alphas": (0.1, 0.2), "scaling": "rows"}
+    model = SDGSClassifierCV(**options, n_averaged=2, random_state=0).fit(train.X, train.Y)
+    assert len(model._members) == 2
+    scores = [member.scores(test.X, None) for member in model._members]
+    expected = model._calibration.log_odds((scores[0] + scores[1]) / 2)
+    np.testing.assert_allclose(model.decision_function(test.X), expected)
+    assert not np.allclose(scores[0], scores[1])
+
+
+def test_many_samples_are_tried_on_some(digits):
+    train, test = digits
+    seen = []
+
+    class Watched(SDGSClassifierCV):
+        def _cross_fit(self, X, *args):
+            seen.append(len(X))
+            return super()._cross_fit(X, *args)
+
+    model = Watched(max_rows=300, budget=5, random_state=0).fit(train.X, train.Y)
+    assert seen == [300, 800]
+    assert metrics.f1(test.Y, model.predict(test.X)) > 0.8
+
+
+def test_progress_is_told_to_standard_error(digits, capsys):
+    SDGSClassifierCV(budget=2, verbose=1, random_state=0).fit(digits[0].X, digits[0].Y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "0.5 of 2 fits: scaling=rows, n_components=4, alpha=0.1, huber=None, gamma=None: f1 0." in err
+
+
+def test_huber_is_found_without_being_told_and_a_kernel_where_it_helps():
+    dirty = make_composite_digits(800, max_labels=2, spikes=0.05, subset="train", random_state=0)
+    assert SDGSClassifierCV(gammas=None, random_state=0).fit(dirty.X, dirty.Y).huber_ is not None
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5))
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] ** 2 > 0.5]).astype(int)  # no linear method can tell
+    model = SDGSClassifierCV(random_state=0).fit(X[:300], Y[:300])
+    assert model.gamma_ is not None
+    linear = SDGSClassifierCV(gammas=None, random_state=0).fit(X[:300], Y[:300])
+    assert metrics.accuracy(Y[300:], model.predict(X[300:])) > metrics.accuracy(Y[300:], linear.predict(X[300:])) + 0.05
+
+
+def test_a_kernel_sees_cleaned_samples():
+    """Spikes and gaps must not reach the map: what it is given is what ``transform`` gives."""
+    clean = make_composite_digits(600, max_labels=2, subset="train", random_state=0)
+    dirty = make_composite_digits(600, max_labels=2, spikes=0.05, subset="train", random_state=0)
+    X = dirty.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    model = SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X, clean.Y)
+    member = model._members[0]
+    chart, components = member.view.kernel
+    Z, (without, _) = member.view.features(member.scaling(X)[0], None)
+    assert np.isfinite(Z).all()
+    cleaned = member.view.cleaned(member.scaling(X)[0], None)
+    np.testing.assert_allclose(Z[:, :64], cleaned)
+    np.testing.assert_allclose(Z[:, 64 : 64 + 600], chart.transform(cleaned), atol=1e-12)
+    assert without == 64 + 600 + sum(map(len, components))
+    f1 = metrics.f1(
+        clean.Y[500:],
+        SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X[:500], clean.Y[:500]).predict(X[500:]),
+    )
+    assert f1 > 0.75
+
+
+def test_scalings_that_may_suit():
+    rng = np.random.default_rng(0)
+    counts, measured = rng.poisson(1.0, (50, 4)).astype(float), rng.standard_normal((50, 4))
+    assert possible_scalings(counts) == ("rows", "columns")
+    assert possible_scalings(measured) == ("columns",)
+    assert possible_scalings(csr_array(counts)) == ("idf", "rows")
+    assert possible_scalings(csr_array(measured)) == ("rows",)
+    assert possible_scalings(csr_array((50, 4))) == ("idf", "rows")
+    spiked = counts.copy()
+    spiked[::10] -= 50  # one in ten is no accident of the kind of data
+    assert possible_scalings(spiked) == ("rows", "columns")
+    gappy = csr_array(counts)
+    gappy.data[0] = np.nan
+    assert possible_scalings(gappy) == ("rows",)
+
+
+def test_idf_weights_rare_words_more_in_training_and_prediction():
+    X = np.zeros((40, 3))
+    X[:, 0] = 1
+    X[:4, 1] = 2
+    for samples in (X, csr_array(X)):
+        scaling = learn_scaling(samples, "idf")
+        weights = np.log(41 / (1 + np.array([40, 4, 0]))) + 1
+        scaled, norms = scaling(samples)
+        dense = scaled.toarray() if not isinstance(scaled, np.ndarray) else scaled
+        expected = X * weights
+        np.testing.assert_allclose(norms, np.linalg.norm(expected, axis=1))
+        np.testing.assert_allclose(dense, expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    with pytest.raises(ValueError, match="must be complete"):
+        learn_scaling(np.array([[np.nan, 1.0]]), "idf")
+
+
+def test_parts_and_cleaned_samples_are_in_the_units_of_words():
+    data = make_label_subspaces(300, 20, 4, n_components=2, random_state=0)
+    X = csr_array(np.where(np.abs(data.X) > 0.5, np.abs(data.X), 0))
+    model = SDGSClassifier(2, scaling="idf", huber=0.05, random_state=0).fit(X, data.Y)
+    everything = model.contributions(X[:5], np.ones((5, 4)))
+    dense = X[:5].toarray()
+    weights = model.scaler_.idf_
+    for row in range(5):  # the residual is orthogonal to all subspaces where the words are weighted
+        rest = (dense[row] - everything[row].sum(axis=0)) * weights
+        for C in model.components_:
+            np.testing.assert_allclose(C @ rest, 0, atol=1e-8)
+    cleaned = model.transform(X)
+    weighted, _ = model._members[0].scaling(X)
+    result = model._members[0].view.codes(weighted, None)
+    untouched = result.residual.toarray() == 0
+    np.testing.assert_allclose(cleaned.toarray()[untouched], X.toarray()[untouched], atol=1e-9)
+    assert not np.allclose(cleaned.toarray(), X.toarray())
+
+
+def test_idf_is_taken_where_it_helps():
+    """Frequent words that say nothing, and rare ones that say all; and the other way round."""
+    rng = np.random.default_rng(0)
+    Y = rng.random((600, 6)) < 0.06
+    Y[~Y.any(axis=1), 0] = True
+    tells = Y & (rng.random(Y.shape) < 0.8)
+    noise = rng.random((600, 60)) < 0.5
+    X = csr_array(np.hstack([tells, noise]).astype(float))
+    assert SDGSClassifier(2, random_state=0).fit(X, Y).scaling_ == "idf"
+    rare = rng.random((600, 200)) < 0.02
+    often = rng.random((600, 6)) < 0.5
+    X = csr_array(np.hstack([often, rare]).astype(float))
+    assert SDGSClassifier(2, random_state=0).fit(X, often).scaling_ == "rows"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": ()}, "n_components must be a value, a sequence of different values"),
+        ({"n_components": (4, 4)}, "n_components must be a value, a sequence of different values"),
+        ({"n_components": "many"}, "n_components must be .* got 'many'"),
+        ({"n_components": (2, 0)}, "n_components must be an integer >= 1"),
+        ({"alphas": (0.1, -1.0)}, "alphas must be a finite number > 0"),
+        ({"hubers": (None, 0.0)}, "hubers must be a finite number > 0"),
+        ({"gammas": "auto?"}, "gammas must be"),
+        ({"penalties": "auto"}, "penalties must be a sequence of different values; got 'auto'"),
+        ({"scaling": "idf?"}, "scaling must be one of"),
+        ({"n_averaged": 0}, "n_averaged must be"),
+        ({"budget": 0}, "budget must be"),
+        ({"max_rows": 2.5}, "max_rows must be"),
+        ({"cv": 1}, "cv must be"),
+        ({"metric": "recall"}, "metric must be one of"),
+    ],
+)
+def test_bad_parameters(digits, options, message):
+    model = clone(SDGSClassifierCV(**options))
+    with pytest.raises(ValueError, match=message):
+        model.fit(digits[0].X, digits[0].Y)
