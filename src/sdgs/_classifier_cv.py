@@ -52,7 +52,7 @@ class SDGSClassifierCV(SDGSModel):
     budget : float, default=10
         Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
-    max_rows : int, default=5000
+    max_rows : int, default=3000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
         all of them.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
@@ -95,7 +95,7 @@ class SDGSClassifierCV(SDGSModel):
         scaling: str | None = "auto",
         n_averaged: int = 3,
         budget: float = 10,
-        max_rows: int = 5000,
+        max_rows: int = 3000,
         residual_size: int | float = 1e-4,
         n_landmarks: int = 1000,
         metric: str = "f1",

@@ -128,7 +128,7 @@ def relative_cost(setting: Setting, n_labels: int, n_features: int) -> float:
     length = float(np.mean(setting.n_components)) / 4
     crowd = min(4 * length * n_labels / n_features, length)
     cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
-    return float(cost * (1 if setting.huber is None else 1.5) * (1 if setting.gamma is None else 1.5))
+    return float(cost * (1 if setting.huber is None else 1.5) * (1 if setting.gamma is None else 2))
 
 
 def walk(
