@@ -1,3 +1,4 @@
+import tracemalloc
 from unittest import mock
 
 import numpy as np
@@ -5,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
-from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, random_array
 from sklearn.exceptions import ConvergenceWarning
 
 from reference import decompose_by_definition
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
-from sdgs.decomposition._alternation import Alternation
+from sdgs.decomposition._alternation import DenseAlternation
+from sdgs.decomposition._sparse import SparseAlternation
 from sdgs.decomposition._steps import largest_entries
 
 
@@ -101,19 +103,29 @@ def problems(draw):
     return X * 10.0 ** draw(st.sampled_from([-150, -8, 0, 8, 150])), Y, ranks, draw(st.integers(0, n * p))
 
 
+def alternation(X, Y, ranks, K, solver, sparse):
+    rows = tuple(np.flatnonzero(column) for column in Y.T)
+    kind, X = (SparseAlternation, csr_array(X)) if sparse else (DenseAlternation, X)
+    return kind(X, rows, np.broadcast_to(ranks, Y.shape[1]), K, solver, seed=0)
+
+
 @settings(deadline=None, max_examples=300)
-@given(problem=problems(), solver=st.sampled_from(["svd", "brp"]), dtype=st.sampled_from([np.float64, np.float32]))
-def test_no_step_raises_the_error(problem, solver, dtype):
+@given(
+    problem=problems(),
+    solver=st.sampled_from(["svd", "brp"]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    sparse=st.booleans(),
+)
+def test_no_step_raises_the_error(problem, solver, dtype, sparse):
     X, Y, ranks, K = problem
     if dtype == np.float32:
         X = X / max(np.abs(X).max(), 1e-300)
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
-    state = Alternation(X.astype(dtype), rows, np.broadcast_to(ranks, Y.shape[1]), K, solver, seed=0)
+    state = alternation(X.astype(dtype), Y, ranks, K, solver, sparse)
     state.sweep()  # the start is not low-rank, so its error does not count
     allowed = (1e-12 if dtype == np.float64 else 1e-5) * state.total
     before = state.error()
     for _ in range(4):
-        for step in [*(lambda i=i: state.label_step(i) for i in range(len(rows))), state.residual_step]:
+        for step in [*(lambda i=i: state.label_step(i) for i in range(Y.shape[1])), state.residual_step]:
             step()
             after = state.error()
             assert after <= before + allowed
@@ -123,10 +135,12 @@ def test_no_step_raises_the_error(problem, solver, dtype):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @settings(deadline=None, max_examples=200)
-@given(problem=problems(), solver=st.sampled_from(["svd", "brp", "brp-fresh"]))
-def test_the_result_is_what_it_says(problem, solver):
+@given(problem=problems(), solver=st.sampled_from(["svd", "brp", "brp-fresh"]), sparse=st.booleans())
+def test_the_result_is_what_it_says(problem, solver, sparse):
     X, Y, ranks, K = problem
-    result = decompose(X, Y, n_components=ranks, residual_size=K, solver=solver, max_iter=6, random_state=0)
+    given = csr_array(X) if sparse else X
+    with mock.patch("sdgs.decomposition._decompose._SMALL", 0):
+        result = decompose(given, Y, n_components=ranks, residual_size=K, solver=solver, max_iter=6, random_state=0)
     scale = np.abs(X).max() or 1.0
     assert result.shape == (*X.shape, Y.shape[1])
     assert result.residual.nnz <= K
@@ -145,6 +159,57 @@ def test_the_result_is_what_it_says(problem, solver):
         np.testing.assert_allclose(
             (sample.parts.sum(axis=0) + sample.residual) / scale, result.reconstruct()[row] / scale, atol=1e-12
         )
+
+
+@settings(deadline=None, max_examples=200)
+@given(problem=problems(), solver=st.sampled_from(["svd", "brp", "brp-fresh"]), gaps=st.sampled_from([0.0, 0.2]))
+def test_sparse_samples_are_taken_apart_like_dense_ones(problem, solver, gaps):
+    """Step by step, until S has to choose: of equal entries it may take others."""
+    X, Y, ranks, K = problem
+    missing = (np.random.default_rng(0).random(X.shape) < gaps) & (X != 0)
+    X = np.where(missing, np.nan, X)
+    dense, sparse = (alternation(X, Y, ranks, K, solver, sparse=form) for form in (False, True))
+    assert sparse.total == pytest.approx(dense.total)
+    for i in range(Y.shape[1]):
+        for state in (dense, sparse):
+            state.label_step(i)
+        np.testing.assert_allclose(sparse.U[i] @ sparse.C[i], dense.U[i] @ dense.C[i], atol=1e-9)
+    for state in (dense, sparse):
+        state.residual_step()
+    # Entries that are nothing but rounding may be zero in one and not in the other.
+    found, expected = (np.sort(np.append(np.abs(s.values), np.zeros(K - s.values.size))) for s in (sparse, dense))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert sparse.error() == pytest.approx(dense.error(), rel=1e-6, abs=1e-12 * max(dense.total, 1e-300))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.3])
+@pytest.mark.parametrize("density", [0.02, 0.2, 1.0])
+def test_a_sparse_run_ends_where_a_dense_one_does(share, density, monkeypatch):
+    monkeypatch.setattr("sdgs.decomposition._decompose._SMALL", 0)
+    rng = np.random.default_rng(0)
+    X = np.abs(make_label_subspaces(150, 40, 6, n_components=2, noise=0.1, random_state=0).X)
+    X *= rng.random(X.shape) < density
+    Y = rng.random((150, 6)) < 0.3
+    options = {"n_components": 3, "residual_size": share, "max_iter": 8, "tol": 0.0, "random_state": 0}
+    with pytest.warns(ConvergenceWarning):
+        dense, sparse = (decompose(form, Y, **options) for form in (X, csr_array(X)))
+    np.testing.assert_allclose(sparse.objective, dense.objective, rtol=1e-6)
+    np.testing.assert_allclose(sparse.residual.toarray(), dense.residual.toarray(), atol=1e-6)
+    for C, C_dense in zip(sparse.components, dense.components, strict=True):
+        np.testing.assert_allclose(C, C_dense, atol=1e-5)
+
+
+def test_sparse_training_makes_nothing_as_large_as_a_dense_matrix():
+    rng = np.random.default_rng(0)
+    n, p, k = 4000, 5000, 6
+    X = random_array((n, p), density=0.002, rng=rng, format="csr")
+    Y = csr_array((np.ones(n), (np.arange(n), rng.integers(k, size=n))), shape=(n, k))
+    dense = n * p * 8
+    tracemalloc.start()
+    decompose(X, Y, n_components=2, max_iter=2, tol=1.0, random_state=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < dense / 10
 
 
 def test_directions_that_rows_do_not_support_are_dropped():
@@ -174,7 +239,9 @@ def test_only_the_residual_reaches_samples_without_a_label():
 
 
 @pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_array, np.asfortranarray, lambda X: X.tolist()])
-def test_the_form_of_the_input_does_not_matter(convert):
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_the_form_of_the_input_does_not_matter(convert, small, monkeypatch):
+    monkeypatch.setattr("sdgs.decomposition._decompose._SMALL", small)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 15)) * (rng.uniform(size=(40, 15)) < 0.3)
     Y = rng.integers(0, 2, size=(40, 3))

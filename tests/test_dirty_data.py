@@ -14,7 +14,7 @@ from reference import decompose_by_definition
 from sdgs import SDGSClassifier, decompose, metrics
 from sdgs._rows import unit_rows
 from sdgs.datasets import make_composite_digits, make_label_subspaces
-from sdgs.decomposition._alternation import Alternation
+from sdgs.decomposition._alternation import DenseAlternation
 
 
 def with_gaps(X, share, seed=0):
@@ -57,7 +57,7 @@ def test_the_error_never_rises(seed, n, p, k, r, K, share, solver):
     rng = np.random.default_rng(seed)
     X, Y = with_gaps(rng.standard_normal((n, p)), share, seed), rng.random((n, k)) < 0.5
     rows = tuple(np.flatnonzero(column) for column in Y.T)
-    state = Alternation(X, rows, np.full(k, r), K, solver, 0)
+    state = DenseAlternation(X, rows, np.full(k, r), K, solver, 0)
     state.sweep()
     before = state.error()
     for _ in range(4):

@@ -34,7 +34,12 @@ class Alternation:
     Trusts its arguments: X is finite or NaN, ``rows`` holds the ascending rows of each label, ``ranks`` is positive.
     An entry that is NaN was not observed: S takes what the labels say of it, free of K, so that it never counts.
     Everything but X is kept in a unit scale, X / ``scale``, in which squares neither overflow nor vanish.
+
+    A subclass holds R, as a matrix or by its parts, and knows how to multiply with it.
     """
+
+    places: Indices  # of the K entries of S, flat
+    values: Array
 
     def __init__(
         self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
@@ -49,29 +54,39 @@ class Alternation:
 
         # The paper's start shares each sample out equally: L^i = X / (labels of the row). It is not low-rank, so it is
         # not stored: the first sweep takes it from X, and the error of every labelled row starts at zero.
-        card = np.bincount(np.concatenate(rows), minlength=n)
-        self.share = (1 / np.maximum(card, 1)).astype(dtype)
-        self.R = np.zeros((n, p), dtype=dtype)
+        self.card = np.bincount(np.concatenate(rows), minlength=n)
+        self.share = (1 / np.maximum(self.card, 1)).astype(dtype)
 
         # Below this a singular value of a label's rows is rounding.
         eps = float(np.finfo(dtype).eps)
         self.floors = [max(omega.size, p) * eps * float(np.sqrt(energy[omega].sum())) for omega in rows]
-        width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
-        self.C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in width]
-        self.U: list[Array] = [np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, width, strict=True)]
+        self.width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
+        self.C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in self.width]
+        self.U: list[Array] = [
+            np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, self.width, strict=True)
+        ]
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
-        self._gemm = get_blas_funcs("gemm", dtype=dtype)
-        size = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
-        self._room = np.empty((2, size, p), dtype=dtype)
-        unlabelled = np.flatnonzero(card == 0)
-        for start in range(0, unlabelled.size, size):
-            block = unlabelled[start : start + size]
-            self.R[block] = self._shared(block)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
-        return sum_of_squares(self.R)
+        raise NotImplementedError
+
+    def residual_step(self) -> None:
+        """Update S with all else fixed."""
+        raise NotImplementedError
+
+    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
+        """Y2 = N^T (N A), N = R + L^i; with ``add_start`` the start of the label is put back into R before."""
+        raise NotImplementedError
+
+    def label_matrix(self, i: int) -> Array:
+        """N itself, dense; in the first sweep the start of the label is put back into R before."""
+        raise NotImplementedError
+
+    def project(self, i: int, Q: Array) -> None:
+        """L^i := N Q Q^T."""
+        raise NotImplementedError
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
@@ -82,33 +97,17 @@ class Alternation:
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed."""
-        omega, U, C = self.rows[i], self.U[i], self.C[i]
-        if omega.size == 0:
+        if self.rows[i].size == 0:
             return
-        size = self._room.shape[1]
-        blocks = [slice(start, start + size) for start in range(0, omega.size, size)]
         if self.solver == "svd":
-            if self.sweeps == 0:
-                for block in blocks:
-                    self._with_start(omega[block])
-            Q = exact_subspace(np.take(self.R, omega, axis=0) + U @ C, len(C))
+            Q = exact_subspace(self.label_matrix(i), self.width[i])
         elif self.sweeps > 0 and self.solver == "brp":
-            Q = orthonormal_basis(self._gram_times(i, blocks, C.T))
+            Q = orthonormal_basis(self.gram_times(i, self.C[i].T))
         else:
-            Q = self._random_subspace(i, blocks)
+            Q = self._random_subspace(i)
+        self.project(i, Q)
 
-        # L^i := N Q Q^T, so that R changes by U C - U_new Q^T.
-        Qt = np.ascontiguousarray(Q.T)
-        change = np.vstack([C, Qt])
-        weights = np.hstack([U, -U @ (C @ Q)])
-        U_new = weights[:, len(C) :]  # negative until it is whole
-        for block in blocks:
-            R = self._copy_of(omega[block])
-            U_new[block] -= (Qt @ R.T).T
-            self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
-        self.U[i], self.C[i] = -U_new, Qt
-
-    def _random_subspace(self, i: int, blocks: list[slice]) -> Array:
+    def _random_subspace(self, i: int) -> Array:
         """Q (p, r) from a Gaussian matrix, seeded by sweep and label: the order of the labels changes no draw.
 
         "brp-fresh" takes one step from it, as printed. A start for "brp" should be nearer: some columns more find a
@@ -116,26 +115,86 @@ class Alternation:
         """
         r, p = self.C[i].shape
         width = r if self.solver == "brp-fresh" else min(r + _OVERSAMPLING, p)
-        A: Array = np.random.default_rng((self.seed, self.sweeps, i)).standard_normal((p, width)).astype(self.R.dtype)
-        Q = orthonormal_basis(self._gram_times(i, blocks, A, add_start=self.sweeps == 0))
+        A: Array = np.random.default_rng((self.seed, self.sweeps, i)).standard_normal((p, width)).astype(self.X.dtype)
+        Q = orthonormal_basis(self.gram_times(i, A, add_start=self.sweeps == 0))
         if self.solver == "brp-fresh":
             return Q
-        Y2 = self._gram_times(i, blocks, Q)
+        Y2 = self.gram_times(i, Q)
         _, axes = eigh(Q.T @ Y2, check_finite=False)
         return orthonormal_basis(Y2 @ axes[:, -r:])
 
-    def _gram_times(self, i: int, blocks: list[slice], A: Array, add_start: bool = False) -> Array:
-        """Y2 = N^T (N A), N = R + L^i: products with R by blocks of rows that stay in cache, and small corrections."""
+    def supported(self) -> list[tuple[Array, Array]]:
+        """(U_i, C^i) of every label, with the rank that its rows support."""
+        return [
+            supported_rank(U, C, floor) if len(U) else (U, C)
+            for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
+        ]
+
+
+class DenseAlternation(Alternation):
+    """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
+
+    def __init__(
+        self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
+    ) -> None:
+        super().__init__(X, rows, ranks, K, solver, seed)
+        n, p = X.shape
+        dtype = X.dtype
+        self.R = np.zeros((n, p), dtype=dtype)
+        self._gemm = get_blas_funcs("gemm", dtype=dtype)
+        size = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
+        self._room = np.empty((2, size, p), dtype=dtype)
+        unlabelled = np.flatnonzero(self.card == 0)
+        for start in range(0, unlabelled.size, size):
+            block = unlabelled[start : start + size]
+            self.R[block] = self._shared(block)
+
+    def error(self) -> float:
+        """``||R||_F^2``, in the unit scale."""
+        return sum_of_squares(self.R)
+
+    def residual_step(self) -> None:
+        """Update S with all else fixed."""
+        self.R.reshape(-1)[self.gaps] = 0.0
+        self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
+
+    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
+        """Products with R by blocks of rows that stay in cache, and small corrections."""
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         At = np.ascontiguousarray(A.T)
         Y1t = (At @ C.T) @ U.T
         Y2t = np.zeros_like(At)
-        for block in blocks:
+        for block in self._blocks(omega):
             R = self._with_start(omega[block]) if add_start else self._copy_of(omega[block])
             Y1t[:, block] += At @ R.T
             Y2t += Y1t[:, block] @ R
         Y2t += (Y1t @ U) @ C
         return Y2t.T
+
+    def label_matrix(self, i: int) -> Array:
+        """The label's rows of R, with L^i."""
+        omega = self.rows[i]
+        if self.sweeps == 0:
+            for block in self._blocks(omega):
+                self._with_start(omega[block])
+        return np.take(self.R, omega, axis=0) + self.U[i] @ self.C[i]
+
+    def project(self, i: int, Q: Array) -> None:
+        """R changes by U C - U_new Q^T."""
+        omega, U, C = self.rows[i], self.U[i], self.C[i]
+        Qt = np.ascontiguousarray(Q.T)
+        change = np.vstack([C, Qt])
+        weights = np.hstack([U, -U @ (C @ Q)])
+        U_new = weights[:, len(C) :]  # negative until it is whole
+        for block in self._blocks(omega):
+            R = self._copy_of(omega[block])
+            U_new[block] -= (Qt @ R.T).T
+            self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
+        self.U[i], self.C[i] = -U_new, Qt
+
+    def _blocks(self, omega: Indices) -> list[slice]:
+        size = self._room.shape[1]
+        return [slice(start, start + size) for start in range(0, omega.size, size)]
 
     def _copy_of(self, rows: Indices) -> Array:
         """These rows of R, in the room for a block: fresh memory for every block would cost more than the copy."""
@@ -151,24 +210,9 @@ class Alternation:
     def _shared(self, rows: Indices) -> Array:
         """Rows of the paper's start, in the second room."""
         X: Array = self._room[1, : rows.size]
-        if issparse(self.X):
-            self.X[rows].toarray(out=X)
-        else:
-            np.take(self.X, rows, axis=0, out=X, mode="clip")
+        np.take(self.X, rows, axis=0, out=X, mode="clip")
         X *= (self.share / self.scale)[rows, None]
         return X
-
-    def residual_step(self) -> None:
-        """Update S with all else fixed."""
-        self.R.reshape(-1)[self.gaps] = 0.0
-        self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
-
-    def supported(self) -> list[tuple[Array, Array]]:
-        """(U_i, C^i) of every label, with the rank that its rows support."""
-        return [
-            supported_rank(U, C, floor) if len(U) else (U, C)
-            for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
-        ]
 
 
 def _without_gaps(X: Any) -> tuple[Any, Indices]:

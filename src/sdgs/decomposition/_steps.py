@@ -90,14 +90,17 @@ def _largest_from(flat: Array, K: int, floor: float) -> Indices:
         sizes.append(magnitude[found])
         held += found.size
         if held > 4 * K + 4096:
-            kept = _largest(np.concatenate(sizes), K)
+            kept = largest(np.concatenate(sizes), K)
             places, sizes, held = [np.concatenate(places)[kept]], [np.concatenate(sizes)[kept]], K
             floor = max(floor, float(sizes[0].min()))
     candidates = np.concatenate(places)
-    return np.sort(candidates[_largest(np.concatenate(sizes), K)])
+    return np.sort(candidates[largest(np.concatenate(sizes), K)])
 
 
-def _largest(sizes: Array, K: int) -> Indices:
+def largest(sizes: Array, K: int) -> Indices:
+    """Where the ``K`` largest are, or all if there are fewer; in no order."""
+    if K == 0:
+        return np.empty(0, dtype=np.intp)
     return np.argpartition(sizes, sizes.size - K)[-K:] if sizes.size > K else np.arange(sizes.size)
 
 
