@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
 
 from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
+from sdgs._readout import calibrate
 from sdgs._search import Trial, relative_cost, walk
 from sdgs._views import Setting, learn_scaling, possible_scalings
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -42,21 +44,34 @@ def attempts(worth):
 
 @pytest.mark.parametrize("best", [1, 2, 4, 8, 16])
 def test_the_walk_finds_the_top_of_a_hill(best):
-    tried = walk(START, {"n_components": (1, 2, 4, 8, 16)}, attempts(lambda s: -abs(np.log2(s.n_components / best))))
-    assert max(tried, key=lambda trial: trial.value).setting.n_components == best
+    hill = attempts(lambda s: -abs(np.log2(s.n_components / best)))
+    found, tried = walk(START, {"n_components": (1, 2, 4, 8, 16)}, hill)
+    assert found.setting.n_components == best
+    assert found in tried
 
 
 def test_the_walk_goes_one_axis_at_a_time_and_no_farther_than_it_helps():
     axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
     value = {(4, 0.1): 0.5, (8, 0.1): 0.6, (8, 0.2): 0.6005, (8, 0.05): 0.7}  # half a tenth of a point is no help
-    tried = walk(START, axes, attempts(lambda s: value[s.n_components, s.alpha]))
+    best, tried = walk(START, axes, attempts(lambda s: value[s.n_components, s.alpha]))
     assert [(t.setting.n_components, t.setting.alpha) for t in tried] == list(value)
+    assert best is tried[-1]
+
+
+def test_where_the_walk_ends_counts_not_a_lucky_try():
+    value = {4: 0.5, 8: 0.5005, 2: 0.4}
+    best, tried = walk(START, {"n_components": (2, 4, 8)}, attempts(lambda s: value[s.n_components]))
+    assert best.setting == START
+    assert len(tried) == 3
 
 
 def test_the_walk_passes_over_what_is_too_dear():
     axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
-    tried = walk(START, axes, attempts(lambda s: s.n_components - s.alpha), lambda s: s.n_components <= 4)
+    _, tried = walk(START, axes, attempts(lambda s: s.n_components - s.alpha), lambda s: s.n_components <= 4)
     assert {t.setting.n_components for t in tried} == {2, 4}
+    odd = {"n_components": (4, 16, 6)}
+    best, _ = walk(START, odd, attempts(lambda s: s.n_components), lambda s: s.n_components < 10)
+    assert best.setting.n_components == 6
 
 
 def test_costs_are_relative_to_the_defaults():
@@ -72,18 +87,17 @@ def test_what_was_tried_and_what_was_chosen(model):
     tried = len(results["params"])
     assert all(len(column) == tried for column in results.values())
     assert 1 < sum(results["averaged"]) == len(model._members) <= 3
-    order = np.argsort(results["score"])[::-1]
-    assert results["averaged"][order[0]]
-    assert model.best_score_ == max(results["score"])
-    best = results["params"][order[0]]
-    assert best == {
+    best = results["params"].index(model.best_params_)
+    assert results["averaged"][best]
+    assert max(results["score"]) - 0.001 <= model.best_score_ == results["score"][best]
+    assert model.best_params_ == {
         "scaling": model.scaling_,
         "n_components": model.n_components_,
         "alpha": model.alpha_,
         "huber": model.huber_,
         "gamma": model.gamma_,
     }
-    assert results["penalty"][order[0]] == model.penalty_
+    assert results["penalty"][best] == model.penalty_
     assert len({tuple(params.items()) for params in results["params"]}) == tried
 
 
@@ -146,14 +160,22 @@ def test_only_what_is_given_is_tried(digits):
     np.testing.assert_allclose(model.predict_proba(train.X), same.predict_proba(train.X), atol=1e-12)
 
 
-def test_averaging_is_of_the_scores(digits):
+def test_averaging_is_of_the_scores(digits, monkeypatch):
     train, test = digits
+    trials = []
+
+    def watched(*args):
+        best, tried = walk(*args)
+        trials.extend(tried)
+        return best, tried
+
+    monkeypatch.setattr("sdgs._classifier_cv.walk", watched)
     options = {"n_components": 2, "hubers": None, "gammas": None, "alphas": (0.1, 0.2), "scaling": "rows"}
     model = SDGSClassifierCV(**options, n_averaged=2, random_state=0).fit(train.X, train.Y)
     assert len(model._members) == 2
     scores = [member.scores(test.X, None) for member in model._members]
-    expected = model._calibration.log_odds((scores[0] + scores[1]) / 2)
-    np.testing.assert_allclose(model.decision_function(test.X), expected)
+    calibration = calibrate((trials[0].scores + trials[1].scores) / 2, train.Y)
+    np.testing.assert_allclose(model.decision_function(test.X), calibration.log_odds((scores[0] + scores[1]) / 2))
     assert not np.allclose(scores[0], scores[1])
 
 
@@ -218,11 +240,14 @@ def test_scalings_that_may_suit():
     assert possible_scalings(counts) == ("rows", "columns")
     assert possible_scalings(measured) == ("columns",)
     assert possible_scalings(csr_array(counts)) == ("idf", "rows")
-    assert possible_scalings(csr_array(measured)) == ("rows",)
+    assert possible_scalings(csr_array(measured)) == ("idf", "rows")
     assert possible_scalings(csr_array((50, 4))) == ("idf", "rows")
     spiked = counts.copy()
-    spiked[::10] -= 50  # one in ten is no accident of the kind of data
+    spiked[::10] -= 50  # one in ten may be corrupted
     assert possible_scalings(spiked) == ("rows", "columns")
+    measured[rng.random(measured.shape) < 0.7] = np.nan
+    assert possible_scalings(measured) == ("columns",)
+    assert possible_scalings(counts * 1e200) == ("rows",)
     gappy = csr_array(counts)
     gappy.data[0] = np.nan
     assert possible_scalings(gappy) == ("rows",)
@@ -242,6 +267,41 @@ def test_idf_weights_rare_words_more_in_training_and_prediction():
         np.testing.assert_allclose(dense, expected / np.linalg.norm(expected, axis=1, keepdims=True))
     with pytest.raises(ValueError, match="must be complete"):
         learn_scaling(np.array([[np.nan, 1.0]]), "idf")
+    stored = csr_array(X)
+    ends = np.append(stored.indptr[:-1], stored.nnz + 1)
+    stored = csr_array((np.append(stored.data, 0.0), np.append(stored.indices, 2), ends), shape=X.shape)
+    np.testing.assert_allclose(learn_scaling(stored, "idf").scaler.idf_, weights)  # a stored zero is no word
+
+
+@pytest.mark.parametrize("model", [SDGSClassifier(2, gamma=1.0), SDGSClassifierCV(budget=6)])
+def test_a_single_gap_with_a_kernel(model):
+    """Two training folds have no gap to learn from; the samples that are left out may have it."""
+    data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
+    X = data.X.copy()
+    X[7, 3] = np.nan
+    model = clone(model).set_params(random_state=0).fit(X, data.Y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_gaps_in_words_weighted_by_idf():
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.poisson(0.5, (80, 12)).astype(float))
+    Y = (X.toarray()[:, :3] > 0).astype(int)
+    model = SDGSClassifier(2, scaling="idf", random_state=0).fit(X, Y)
+    gappy = X.copy()
+    gappy.data[::9] = np.nan
+    assert np.isfinite(model.predict_proba(gappy)).all()
+    np.testing.assert_allclose(model.predict_proba(gappy), model.predict_proba(gappy.toarray()), atol=1e-6)
+    assert np.isfinite(model.transform(gappy).data).all()
+
+
+def test_landmarks_are_of_training_folds_alone(monkeypatch):
+    fitted = []
+    fit = Nystroem.fit
+    monkeypatch.setattr(Nystroem, "fit", lambda self, X, y=None: (fitted.append(len(X)), fit(self, X, y))[1])
+    data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
+    SDGSClassifier(2, gamma=1.0, random_state=0).fit(data.X, data.Y)
+    assert fitted == [40, 40, 40, 60]
 
 
 def test_parts_and_cleaned_samples_are_in_the_units_of_words():

@@ -98,7 +98,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_parameters()
-        scores = self._scores(self._check_X(X, reset=False))
+        X = self._check_X(X, reset=False)
+        scores = self._scores(X).astype(X.dtype)
         if self._one_class_a_sample and scores.shape[1] == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
@@ -113,11 +114,14 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the most
             evidence.
         """
-        scores = self.decision_function(X)
+        check_is_fitted(self)
+        self._check_parameters()
         if self._one_class_a_sample:
+            scores = self.decision_function(X)
             best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
             return self.classes_[best]
-        positive = self._positive(scores).astype(self._label_dtype)
+        # Not from what decision_function shows, which is rounded to the precision of X: thresholds are exact.
+        positive = self._positive(self._scores(self._check_X(X, reset=False))).astype(self._label_dtype)
         if self._label_columns is not None:
             import pandas as pd
 

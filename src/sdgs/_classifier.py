@@ -40,8 +40,9 @@ class SDGSClassifier(SDGSModel):
     huber : float, "auto" or None, default=None
         Weight of the residual at prediction (mu): entries that a sample's code misses by more than this count by their
         sign and no longer by their size. For rows of unit norm a good value is somewhat above the size of a usual
-        entry's noise, and below ``alpha``. None is the paper's prediction, without a residual. ``"auto"`` takes None,
-        0.1 or 0.05, whichever is best in cross-validation, for dense samples; for sparse ones None.
+        entry's noise, and below ``alpha``. None is the paper's prediction, without a residual. ``"auto"`` goes from
+        None to 0.1 and 0.05 as far as that gains a tenth of a point in cross-validation, for dense samples; for sparse
+        ones it is None.
     gamma : float or None, default=None
         For labels that no linear method can tell apart: samples are mapped by an approximate kernel
         exp(-gamma ||x - x'||^2) (:class:`sklearn.kernel_approximation.Nystroem`), and the map is taken apart and coded
@@ -60,7 +61,7 @@ class SDGSClassifier(SDGSModel):
         cross-validation.
     metric : {"f1", "accuracy", "hamming_loss"}, default="f1"
         For ``readout="ridge"``: the measure of :mod:`sdgs.metrics` that predictions should be good by. What is chosen
-        in cross-validation is chosen by it.
+        in cross-validation is chosen by it, with ``decision="expected"``.
     decision : str, float, int or sequence of floats, default="expected"
         For ``readout="ridge"``: which labels to predict, given their probabilities. ``"expected"``: for each sample the
         set that is best by ``metric`` as far as the probabilities say, see Notes. ``"threshold"``: those above one
@@ -68,6 +69,7 @@ class SDGSClassifier(SDGSModel):
         its own. ``"share"``: those above the threshold that gives as many labels in all as training samples have.
         ``"top"``: the same number for each sample, tuned for ``metric``. All is tuned in cross-validation. A number is
         not tuned: a float is a threshold, a sequence of floats one a label, and an int a number of labels a sample.
+        For a 1-D target it is always the most probable class.
     at_least_one : bool or "auto", default="auto"
         For ``readout="ridge"``: whether a sample that would have no label gets its most probable one. ``"auto"``: if
         all training samples have one, and the metric is not the Hamming loss, which that cannot improve.
@@ -80,8 +82,8 @@ class SDGSClassifier(SDGSModel):
         ``"auto"`` means ``"columns"`` for dense samples of which a feature is often negative, such as measurements in
         different units; ``"rows"`` for other dense ones, such as images, which mean a sum; and for sparse ones, such as
         counts of words, ``"idf"`` or ``"rows"``, whichever lets a ridge regression of the samples alone predict better
-        in cross-validation (with ``readout="norm"`` ``"idf"``), but ``"rows"`` if they are often negative or have
-        missing entries. Often is more than one time in five: less may be corrupted. None takes the data as they are.
+        in cross-validation (with ``readout="norm"`` ``"idf"``), but ``"rows"`` if entries are missing. Often is more
+        than one time in five: less may be corrupted. None takes the data as they are.
     solver : {"brp", "svd", "brp-fresh"}, default="brp"
         See :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -191,6 +193,7 @@ class SDGSClassifier(SDGSModel):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, labels: Any) -> None:
+        self._check_thresholds(labels.shape[1])
         labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
         ranks = self.n_components if np.ndim(self.n_components) == 0 else tuple(self.n_components)  # type: ignore[arg-type]
         huber = None if self.huber == "auto" else self.huber
@@ -210,8 +213,8 @@ class SDGSClassifier(SDGSModel):
                 setting = replace(setting, scaling=attempt.best_scaling(possible if issparse(X) else possible[:1]))
             # Entries of sparse data are words and the like: few, and none of them wild.
             axes = {"huber": HUBERS} if self.huber == "auto" and not issparse(X) else {}
-            trials = walk(setting, axes, attempt)
-            self._read_out(X, labels, scalings, training, [max(trials, key=lambda trial: trial.value)])
+            best, _ = walk(setting, axes, attempt)
+            self._read_out(X, labels, scalings, training, [best])
         self._set_attributes()
 
     def _papers_view(self, member: Member) -> View:

@@ -46,7 +46,7 @@ class SDGSClassifierCV(SDGSModel):
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
         How samples are made comparable. ``"auto"`` tries what may suit them: ``"idf"`` and ``"rows"`` for sparse
         ones, ``"rows"`` and ``"columns"`` for dense ones; but only ``"columns"`` for dense ones of which a feature is
-        often negative, and only ``"rows"`` for sparse ones that often are, or that have missing entries.
+        often negative, and only ``"rows"`` for sparse ones with missing entries.
     n_averaged : int, default=3
         Settings that are averaged, if as many are tried. Prediction takes as many times as long.
     budget : float, default=10
@@ -66,9 +66,11 @@ class SDGSClassifierCV(SDGSModel):
         For each setting that was tried: ``params``, ``score`` (``metric`` in cross-validation, less the loss for the
         Hamming loss), ``penalty``, ``uses_norms``, ``seconds``, and ``averaged``, whether it is one of the best.
     best_score_ : float
-        That of the best setting, on the samples that it was tried on.
+        That of the setting where the search ended, on the samples that it was tried on.
+    best_params_ : dict
+        That setting. Another may have scored higher by less than a tenth of a point.
     scaling_, huber_, gamma_, n_components_, alpha_, penalty_, uses_norms_
-        The best setting.
+        The same, one by one.
     decomposition_, components_, scaler_, n_iter_
         Of the best setting, as for :class:`SDGSClassifier`; so are ``transform`` and ``contributions``.
     classes_, n_features_in_, feature_names_in_
@@ -132,6 +134,7 @@ class SDGSClassifierCV(SDGSModel):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Any) -> None:
+        self._check_thresholds(labels.shape[1])
         labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
         n, k = labels.shape
         some = np.arange(n)
@@ -143,11 +146,12 @@ class SDGSClassifierCV(SDGSModel):
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
         # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples.
         trying, fitting = 0.5 * len(some) / n, 0.25 if len(some) == n else 1.0
-        spent, seconds = 0.0, []
+        spent, seconds = 0.0, list[float]()
 
         def affordable(setting: Setting) -> bool:
             """Whether it could be used as well if it turns out to be the best, and averaged with simple ones."""
-            cost = (trying + fitting) * relative_cost(setting, k, X.shape[1]) + fitting * (self.n_averaged - 1)
+            others = min(self.n_averaged - 1, len(seconds))
+            cost = (trying + fitting) * relative_cost(setting, k, X.shape[1]) + fitting * others
             return bool(spent + cost <= self.budget)
 
         def attempt(setting: Setting) -> Trial:
@@ -162,8 +166,8 @@ class SDGSClassifierCV(SDGSModel):
                 sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
             return trial
 
-        tried = walk(start, axes, attempt, affordable)
-        ranked = self._to_average(tried, self.budget - spent, fitting, k, X.shape[1])
+        first, tried = walk(start, axes, attempt, affordable)
+        ranked = self._to_average(first, tried, self.budget - spent, fitting, k, X.shape[1])
         best = [tried[i] for i in ranked]
         self.cv_results_: dict[str, list[Any]] = {
             "params": [asdict(trial.setting) for trial in tried],
@@ -173,7 +177,7 @@ class SDGSClassifierCV(SDGSModel):
             "seconds": seconds,
             "averaged": [i in ranked for i in range(len(tried))],
         }
-        self.best_score_ = best[0].value
+        self.best_score_, self.best_params_ = first.value, asdict(first.setting)
         if len(some) < n:
             on_all = self._cross_fit(X, labels, scalings, training, penalties)
             best = [on_all(trial.setting) for trial in best]
@@ -182,10 +186,10 @@ class SDGSClassifierCV(SDGSModel):
         setting = best[0].setting
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
 
-    def _to_average(self, tried: list[Trial], left: float, fitting: float, k: int, p: int) -> list[int]:
-        """The best settings, as far as the budget goes."""
+    def _to_average(self, first: Trial, tried: list[Trial], left: float, fitting: float, k: int, p: int) -> list[int]:
+        """Where the search ended, and after it the best settings, as far as the budget goes."""
         ranked: list[int] = []
-        for i in sorted(range(len(tried)), key=lambda i: -tried[i].value):
+        for i in sorted(range(len(tried)), key=lambda i: (tried[i] is not first, -tried[i].value)):
             cost = fitting * relative_cost(tried[i].setting, k, p)
             if not ranked or (len(ranked) < self.n_averaged and cost <= left):
                 ranked.append(i)

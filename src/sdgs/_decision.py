@@ -43,7 +43,7 @@ class Decision:
         elif self.metric == "hamming_loss":
             chosen = np.asarray(P >= 0.5)
         else:
-            return expected_best(P, self.metric, allow_none=not self.at_least_one)
+            return expected_best(P, allow_none=not self.at_least_one)
         if self.at_least_one:
             none = np.flatnonzero(~chosen.any(axis=1))
             chosen[none, P[none].argmax(axis=1)] = True
@@ -90,24 +90,24 @@ def value(metric: str, Y: NDArray[Any], labels: NDArray[np.bool_]) -> float:
     return float(np.where(whole == 0, 1, part / np.maximum(whole, 1)).mean())
 
 
-def expected_best(P: Array, metric: str = "f1", *, allow_none: bool = False) -> NDArray[np.bool_]:
-    r"""For each sample the labels that are best for its F1 or its Jaccard index, as far as its probabilities p say.
+def expected_best(P: Array, *, allow_none: bool = False) -> NDArray[np.bool_]:
+    r"""For each sample the labels that are best for its F1 and its Jaccard index, as far as its probabilities p say.
 
     Neither has a threshold that is best for all samples: a label that is half certain belongs to the set of a sample of
     which nothing else is known, and not to that of one with three certain labels. Among the sets of the m most probable
     labels, take that which maximises
 
-    .. math:: \frac{2 \sum_{i \in set} p_i}{m + \sum_i p_i} \quad\text{or}\quad
-              \frac{\sum_{i \in set} p_i}{m + \sum_{i \notin set} p_i}
+    .. math:: \frac{2 \sum_{i \in set} p_i}{m + \sum_i p_i}
 
-    the expected F1 or Jaccard index but for the ratio of expectations in place of the expectation of the ratio. (The
-    latter, with labels taken for independent, was no better in cross-validation: labels are not.) With ``allow_none``
-    the empty set competes with the probability that there is no label, the product of all 1 - p.
+    the expected F1 but for the ratio of expectations in place of the expectation of the ratio. (The latter, with labels
+    taken for independent, was no better in cross-validation: labels are not.) The same for the Jaccard index is F / (2
+    - F), which rises with F: one set is best for both. With ``allow_none`` the empty set competes with the probability
+    that there is no label, the product of all 1 - p.
     """
     order = np.argsort(-P, axis=1, kind="stable")
     ranked = np.take_along_axis(P, order, axis=1)
     sizes, inside, total = np.arange(1, P.shape[1] + 1), np.cumsum(ranked, axis=1), ranked.sum(axis=1, keepdims=True)
-    expected = 2 * inside / (sizes + total) if metric == "f1" else inside / (sizes + total - inside)
+    expected = 2 * inside / (sizes + total)
     size = expected.argmax(axis=1) + 1
     if allow_none:
         size[np.prod(1 - P, axis=1) > expected.max(axis=1)] = 0

@@ -89,9 +89,18 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
             training,
             penalties=penalties,
             n_folds=self.cv,
-            metric=self.metric,
-            at_least_one=self._gives_at_least_one(labels),
+            decision=self._expected_best(labels),
         )
+
+    def _expected_best(self, labels: Any) -> Decision:
+        """What is decided by while there is nothing else to go by."""
+        if self._one_class_a_sample:
+            return Decision(self.metric, top=1)
+        return Decision(self.metric, self._gives_at_least_one(labels))
+
+    def _check_thresholds(self, n_labels: int) -> None:
+        if not isinstance(self.decision, str) and np.shape(self.decision) not in ((), (n_labels,)):
+            raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
 
     def _gives_at_least_one(self, labels: Any) -> bool:
         """Whether a sample gets its most probable label if it would get none."""
@@ -120,15 +129,15 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         scores = np.mean([trial.scores for trial in trials], axis=0)
         self._calibration = calibrate(scores, Y)
         at_least_one = self._gives_at_least_one(labels)
-        if isinstance(self.decision, str):
+        if self._one_class_a_sample:
+            self._decision = self._expected_best(labels)
+        elif isinstance(self.decision, str):
             P = self._calibration.probabilities(scores)
             self._decision = tuned_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
         elif isinstance(self.decision, numbers.Integral):
             self._decision = Decision(self.metric, top=int(self.decision))
         else:
             thresholds = np.asarray(self.decision, dtype=np.float64)
-            if thresholds.shape not in ((), (Y.shape[1],)):
-                raise ValueError(f"decision must be one threshold, or one for each of the {Y.shape[1]} labels.")
             self._decision = Decision(self.metric, at_least_one, thresholds=thresholds)
         self.penalty_, self.uses_norms_ = trials[0].penalty, trials[0].uses_norms
 
@@ -150,7 +159,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         if self._members[0].ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
         scores = np.mean([member.scores(X, self.n_jobs) for member in self._members], axis=0)
-        return self._calibration.log_odds(scores).astype(X.dtype)
+        return self._calibration.log_odds(scores)
 
     def _papers_view(self, member: Member) -> View:
         """With ``readout="norm"`` the code can be weighted anew after the fit."""
@@ -170,10 +179,11 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         """
         check_is_fitted(self)
         self._check_parameters()
-        log_odds = self._scores(self._check_X(X, reset=False))
+        X = self._check_X(X, reset=False)
+        log_odds, dtype = self._scores(X), X.dtype
         if self._one_class_a_sample:
-            return np.asarray(softmax(log_expit(log_odds), axis=1))
-        return np.asarray(expit(log_odds))
+            return np.asarray(softmax(log_expit(log_odds), axis=1)).astype(dtype)
+        return np.asarray(expit(log_odds)).astype(dtype)
 
     def transform(self, X: Any) -> Any:
         """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
@@ -197,10 +207,9 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         if not is_dirty(X, view.setting):
             return features.copy()
         cleaned = view.cleaned(X, self.n_jobs)
-        if issparse(cleaned):
-            cleaned = csr_array(cleaned * norms[:, None])
-            return _unweighted(cleaned, self.scaler_).astype(features.dtype)
-        return _unweighted(cleaned * norms[:, None], self.scaler_).astype(features.dtype)
+        cleaned = csr_array(cleaned * norms[:, None]) if issparse(cleaned) else cleaned * norms[:, None]
+        cleaned = _unweighted(cleaned, self.scaler_).astype(features.dtype)
+        return csr_array(cleaned) if issparse(features) else cleaned
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
         """What each label contributes to each sample, in the units of ``X``.
@@ -215,7 +224,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         X : array-like, sparse or DataFrame of shape (n, p)
         labels : array-like or sparse of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
             The labels to take each sample apart into; for a model of a 1-D target also one class a sample. Default:
-            the predicted labels, and for a 1-D target every class with any evidence.
+            the predicted labels; for a 1-D target with ``readout="norm"`` every class with any evidence.
 
         Returns
         -------

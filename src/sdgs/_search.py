@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 
 from sdgs._decision import Decision, value
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
-from sdgs._views import Scaling, Setting, Training, learn_view
+from sdgs._views import Scaling, Setting, Training, is_dirty, learn_view
 
 Array = NDArray[np.floating[Any]]
 
@@ -61,11 +61,10 @@ class CrossFit:
         *,
         penalties: Sequence[float],
         n_folds: int,
-        metric: str,
-        at_least_one: bool,
+        decision: Decision,
     ) -> None:
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
-        self._penalties, self._metric, self._at_least_one = tuple(penalties), metric, at_least_one
+        self._penalties, self._decision = tuple(penalties), decision
         self._Y = labels.toarray().astype(np.float64)
         n = self._Y.shape[0]
         folds = KFold(min(n_folds, n), shuffle=True, random_state=training.seed).split(self._Y) if n >= 2 else ()
@@ -77,13 +76,16 @@ class CrossFit:
         """Try a setting."""
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
             self._scaled = setting.scaling, self._scalings(setting.scaling)(self._X)[0]
+            self._known = [{} for _ in self._folds]
         X, n_jobs = self._scaled[1], self._training.n_jobs
 
         def features(fold: int) -> tuple[Array, Array, tuple[int, int]]:
             (train, test), known = self._folds[fold], self._known[fold]
             with warnings.catch_warnings():  # the decomposition of all rows says it once
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                view = learn_view(X[train], self._labels[train], setting, self._training, for_dirty=False, known=known)
+                view = learn_view(
+                    X[train], self._labels[train], setting, self._training, for_dirty=is_dirty(X, setting), known=known
+                )
             Z, widths = view.features(X[train], n_jobs)
             return Z, view.features(X[test], n_jobs)[0], widths
 
@@ -116,7 +118,7 @@ class CrossFit:
     def _value(self, scores: Array, Y: Array) -> float:
         """The metric of what cross-fitted scores predict."""
         P = calibrate(scores, Y).probabilities(scores)
-        return value(self._metric, Y, Decision(self._metric, self._at_least_one).labels(P))
+        return value(self._decision.metric, Y, self._decision.labels(P))
 
 
 def relative_cost(setting: Setting, n_labels: int, n_features: int) -> float:
@@ -136,8 +138,8 @@ def walk(
     axes: Mapping[str, Sequence[Any]],
     attempt: Callable[[Setting], Trial],
     affordable: Callable[[Setting], bool] = lambda _: True,
-) -> list[Trial]:
-    """All settings tried, from ``start`` along one axis after the other as far as it gets better.
+) -> tuple[Trial, list[Trial]]:
+    """The best setting found and all tried, from ``start`` along one axis after the other as far as it gets better.
 
     On each axis, a parameter and its values in order, it goes up from where it is while that helps, and if it did not
     help at all, down. Help is a tenth of a point: less is chance, and often has its price. What is not ``affordable``
@@ -152,7 +154,8 @@ def walk(
             while 0 <= place < len(values):
                 setting = replace(best.setting, **{name: values[place]})
                 if not affordable(setting):
-                    break
+                    place += step
+                    continue
                 trial = attempt(setting)
                 tried.append(trial)
                 if trial.value < best.value + _WORTH:
@@ -160,4 +163,4 @@ def walk(
                 best, place = trial, place + step
             if getattr(best.setting, name) != values[here]:
                 break
-    return tried
+    return best, tried

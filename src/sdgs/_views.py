@@ -64,9 +64,8 @@ class Scaling:
         if isinstance(self.scaler, StandardScaler):
             return self.scaler.transform(X.toarray() if issparse(X) else X)  # training was dense
         if isinstance(self.scaler, TfidfTransformer):
-            if issparse(X):
-                return csr_array(self.scaler.transform(narrow_indices(X)))
-            return X * self.scaler.idf_.astype(X.dtype)
+            idf = self.scaler.idf_.astype(X.dtype)  # its own transform takes no NaN
+            return csr_array((X.data * idf[X.indices], X.indices, X.indptr), shape=X.shape) if issparse(X) else X * idf
         return X
 
     def __call__(self, X: Any) -> tuple[Any, Array]:
@@ -85,7 +84,11 @@ def learn_scaling(X: Any, how: str | None) -> Scaling:
     elif how == "idf":
         if has_missing(X):
             raise ValueError('scaling="idf" counts the samples that have a word, so X must be complete. Use "rows".')
-        scaler = TfidfTransformer(norm=None).fit(narrow_indices(X) if issparse(X) else X)
+        if issparse(X):
+            X = narrow_indices(X).copy()
+            X.sum_duplicates()
+            X.eliminate_zeros()  # a word that is stored as absent is absent
+        scaler = TfidfTransformer(norm=None).fit(X)
     return Scaling(scaler, how is not None)
 
 
@@ -97,9 +100,13 @@ def possible_scalings(X: Any) -> tuple[str, ...]:
     more than frequent ones, except where they do not.
     """
     if issparse(X):
-        centred = (X.data < 0).mean() > _OFTEN if X.nnz else False
-        return ("rows",) if centred or has_missing(X) else ("idf", "rows")
-    return ("columns",) if (X < 0).mean(axis=0).max() > _OFTEN else ("rows", "columns")
+        return ("rows",) if has_missing(X) else ("idf", "rows")
+    observed = np.maximum((~np.isnan(X)).sum(axis=0), 1)
+    if ((X < 0).sum(axis=0) / observed).max() > _OFTEN:
+        return ("columns",)
+    with np.errstate(over="ignore", invalid="ignore"):
+        varies = bool(np.isfinite(np.nanvar(np.nan_to_num(X), axis=0)).all())  # or it cannot be standardised
+    return ("rows", "columns") if varies else ("rows",)
 
 
 def _standardiser(X: Array) -> StandardScaler:

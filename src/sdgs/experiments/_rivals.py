@@ -1,9 +1,10 @@
 """Other methods at their best: parameters, calibration and decision found the same way as for SDGS.
 
-A rival learns scores; the rest is done to them what :class:`sdgs.SDGSClassifier` does to its own. Scores of training
-samples come from models that were not learnt from them. They are calibrated, and labels are given by the set with the
-best expected F1 or by one threshold, whichever has the better F1 on these samples. So what is compared is what methods
-know of the labels, not how well somebody chose a threshold for them.
+A rival learns scores; to these is done what :class:`sdgs.SDGSClassifier` does to its own. Scores of training samples
+come from models that were not learnt from them. They are calibrated, and labels are given by the set with the best
+expected F1, as SDGS gives them, or by one threshold, whichever has the better F1 on these samples. So what is compared
+is what methods know of the labels, not how well somebody chose a threshold for them. What one threshold alone gives is
+kept as well.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +101,37 @@ class Boosting:
         return np.asarray(np.clip(np.column_stack(columns), -10, 10))
 
 
-class Rival:
+class Decided:
+    """What is done to a rival's scores."""
+
+    _calibration: Calibration
+    _decisions: dict[str, Decision]
+    best_rule: str
+    parameters: dict[str, Any]
+
+    def decide_on(self, scores: Scores, Y: NDArray[Any]) -> float:
+        """Calibrate scores of samples that they were not learnt from, and tune both decisions; the F1 of the better."""
+        self._calibration = calibrate(scores, Y)
+        P = self._calibration.probabilities(scores)
+        at_least_one = bool(Y.any(axis=1).all())
+        self._decisions = {
+            rule: tuned_decision(rule, "f1", P, Y, at_least_one=at_least_one) for rule in ("expected", "threshold")
+        }
+        worth = {rule: value("f1", Y, decision.labels(P)) for rule, decision in self._decisions.items()}
+        self.best_rule = max(worth, key=lambda rule: worth[rule])
+        return worth[self.best_rule]
+
+    def scores(self, X: Any) -> Scores:
+        """Of new samples."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> dict[str, NDArray[np.int64]]:
+        """Labels of new samples, by either decision."""
+        P = self._calibration.probabilities(self.scores(X))
+        return {rule: decision.labels(P).astype(np.int64) for rule, decision in self._decisions.items()}
+
+
+class Rival(Decided):
     """A method with parameters to choose from, made ready to predict."""
 
     def __init__(self, make: Callable[..., Scorer], groups: Sequence[Mapping[str, Any]], seed: int) -> None:
@@ -113,22 +144,20 @@ class Rival:
         if len(Y) > _MOST_ROWS:
             rows = np.sort(np.random.default_rng(self._seed).choice(len(Y), _MOST_ROWS, replace=False))
         scores: dict[int, Scores] = {}
+        best = 0
         if len(self._groups) > 1:
             scores = {i: self._cross_fitted(X[rows], Y[rows], group) for i, group in enumerate(self._groups)}
-            best = max(scores, key=lambda i: self._decided(scores[i], Y[rows])[2])
-        else:
-            best = 0
+            best = max(scores, key=lambda i: self.decide_on(scores[i], Y[rows]))
         self.parameters = dict(self._groups[best])
         of_all = scores[best] if scores and len(rows) == len(Y) else self._cross_fitted(X, Y, self.parameters)
-        self._calibration, self._decision, _ = self._decided(of_all, Y)
+        self.decide_on(of_all, Y)
         self._model = self._make(**self.parameters, seed=self._seed)
         self._model.fit(X, Y)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels of new samples."""
-        P = self._calibration.probabilities(self._model.decision_function(X))
-        return self._decision.labels(P).astype(np.int64)
+    def scores(self, X: Any) -> Scores:
+        """Of new samples, from the model of all training samples."""
+        return self._model.decision_function(X)
 
     def _cross_fitted(self, X: Any, Y: NDArray[Any], group: Mapping[str, Any]) -> Scores:
         scores = np.zeros(Y.shape)
@@ -138,40 +167,28 @@ class Rival:
             scores[held] = model.decision_function(X[held])
         return scores
 
-    @staticmethod
-    def _decided(scores: Scores, Y: NDArray[Any]) -> tuple[Calibration, Decision, float]:
-        calibration = calibrate(scores, Y)
-        P = calibration.probabilities(scores)
-        at_least_one = bool(Y.any(axis=1).all())
-        decisions = [tuned_decision(rule, "f1", P, Y, at_least_one=at_least_one) for rule in ("expected", "threshold")]
-        worth = [value("f1", Y, decision.labels(P)) for decision in decisions]
-        best = int(np.argmax(worth))
-        return calibration, decisions[best], worth[best]
 
-
-class Forest(Rival):
+class Forest(Decided):
     """A random forest for all labels at once, with the scores of samples that a tree did not see in place of folds.
 
     Trees on labels as numbers: the squared error of 0 and 1 is half the Gini index, so these are classification trees.
     """
 
     def __init__(self, seed: int) -> None:
-        super().__init__(Boosting, ({},), seed)
+        self._seed, self.parameters = seed, {}
 
     def fit(self, X: Any, Y: NDArray[Any]) -> "Forest":
         """Learn, and decide on what trees say of samples that they did not see."""
         trees = 200 if len(Y) <= _MOST_ROWS else 100
         forest = RandomForestRegressor(trees, max_features="sqrt", oob_score=True, random_state=self._seed)
-        forest.fit(_for_trees(X), Y.astype(np.float64))
-        self.parameters = {}
-        self._calibration, self._decision, _ = self._decided(forest.oob_prediction_.reshape(Y.shape), Y)
-        self._forest, self._k = forest, Y.shape[1]
+        self._forest = forest.fit(_for_trees(X), Y.astype(np.float64))
+        self._k = Y.shape[1]
+        self.decide_on(forest.oob_prediction_.reshape(Y.shape), Y)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels of new samples."""
-        scores = self._forest.predict(_for_trees(X)).reshape(X.shape[0], self._k)
-        return self._decision.labels(self._calibration.probabilities(scores)).astype(np.int64)
+    def scores(self, X: Any) -> Scores:
+        """Mean of the trees."""
+        return np.asarray(self._forest.predict(_for_trees(X)).reshape(X.shape[0], self._k))
 
 
 def _for_trees(X: Any) -> Any:
@@ -197,7 +214,7 @@ def _boosting(seed: int) -> Scorer:
 _C = tuple({"C": C} for C in (0.03, 0.1, 0.3, 1.0, 3.0))
 
 
-def make_rival(name: str, seed: int) -> Rival:
+def make_rival(name: str, seed: int) -> Rival | Forest:
     """By its name in the records."""
     if name == "forest":
         return Forest(seed)
@@ -210,15 +227,15 @@ def make_rival(name: str, seed: int) -> Rival:
     return Rival(*made[name.partition("-")[0]], seed)
 
 
-def prepared(name: str, X: Any, X_test: Any, scaling: str) -> tuple[Any, Any]:
-    """Samples as a rival takes them: gaps filled the way its name says, then scaled as SDGS scales them.
+def prepared(name: str, X: Any, X_test: Any, choose: Callable[[Any], str]) -> tuple[Any, Any]:
+    """Samples as a rival takes them: gaps filled the way its name says, then scaled by what ``choose`` says of them.
 
-    Trees take gaps as they are.
+    Trees take gaps, and columns in any units: they get the samples as they are.
     """
+    if name in ("forest", "boosting"):
+        return X, X_test
     if has_missing(X) or has_missing(X_test):
-        how = name.partition("-")[2]
-        if how:
-            imputer = KNNImputer() if how == "knn" else SimpleImputer()
-            X, X_test = imputer.fit(X).transform(X), imputer.transform(X_test)
-    scale = learn_scaling(X, scaling)
+        imputer = KNNImputer() if name.endswith("-knn") else SimpleImputer()
+        X, X_test = imputer.fit(X).transform(X), imputer.transform(X_test)
+    scale = learn_scaling(X, choose(X))
     return scale(X)[0], scale(X_test)[0]
