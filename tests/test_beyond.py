@@ -14,7 +14,7 @@ from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.experiments import Protocol, run, write_report
 from sdgs.experiments._beyond import CLEAN, DIGITS, TITLES, Damage, beyond_cases, compare, damaged, digits
-from sdgs.experiments._beyond_tables import beyond_csv, cells, clean_table, dirty_findings
+from sdgs.experiments._beyond_tables import beyond_csv, beyond_markdown, cells, clean_table, dirty_findings
 from sdgs.experiments._figures import damage as damage_figure
 from sdgs.experiments._published import MEASURES, SETS
 from sdgs.experiments._rivals import Chains, Rival, make_rival, prepared
@@ -204,6 +204,10 @@ def test_the_tables_say_what_the_records_say():
     lines = list(csv.DictReader(beyond_csv(found).splitlines()))
     assert len(lines) == len(found)
     assert {line["method"] for line in lines} <= set(TITLES)
+    text = beyond_markdown(found)
+    assert "| Emotions | **71.0** \u00b1 1.0 | 68.0 \u00b1 1.0 | 67.0 \u00b1 1.0 | 70.0 \u00b1 1.0 | \u2013 |" in text
+    assert "| Emotions | SDGSClassifierCV | **70.0** | **70.0** |" in text
+    assert "| Emotions | BR, gaps filled by neighbours | 65.0 |" in text
 
 
 def test_digits_alone_have_no_mean():
@@ -236,6 +240,7 @@ def test_a_run_and_its_page(tmp_path, write_mulan):
     assert "Beyond the paper" in page
     assert "points against the best rival by the mean" in page
     assert (tmp_path / "out" / "beyond.csv").is_file()
+    assert "| mine |" in (tmp_path / "out" / "beyond.md").read_text()
     without = Protocol(datasets=("mine",), methods=("mlknn",))
     run(without, tmp_path / "out", data_home=tmp_path / "home")
     assert "Beyond the paper" not in write_report(tmp_path / "out").read_text()

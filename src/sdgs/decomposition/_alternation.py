@@ -80,6 +80,10 @@ class Alternation:
         """Y2 = N^T (N A), N = R + L^i; with ``add_start`` the start of the label is put back into R before."""
         raise NotImplementedError
 
+    def gram_times_last(self, i: int) -> Array:
+        """The same with the label's last subspace."""
+        return self.gram_times(i, self.C[i].T)
+
     def label_matrix(self, i: int) -> Array:
         """N itself, dense; in the first sweep the start of the label is put back into R before."""
         raise NotImplementedError
@@ -102,7 +106,7 @@ class Alternation:
         if self.solver == "svd":
             Q = exact_subspace(self.label_matrix(i), self.width[i])
         elif self.sweeps > 0 and self.solver == "brp":
-            Q = orthonormal_basis(self.gram_times(i, self.C[i].T))
+            Q = orthonormal_basis(self.gram_times_last(i))
         else:
             Q = self._random_subspace(i)
         self.project(i, Q)

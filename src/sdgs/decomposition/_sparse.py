@@ -16,6 +16,7 @@ from sdgs.decomposition._alternation import Alternation, Solver
 from sdgs.decomposition._steps import Array, Indices, largest
 
 _BLOCK_ENTRIES = 1 << 21  # of a dense block
+_MOST_PRODUCTS = 4096  # components whose products with each other are kept: a pass over them less, twice a label
 
 
 class SparseAlternation(Alternation):
@@ -33,6 +34,8 @@ class SparseAlternation(Alternation):
         self._starts = np.concatenate([[0], np.cumsum(self.width)])
         self._C = np.zeros((self._starts[-1], p), dtype=X.dtype)
         self.C = [self._C[a:b] for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
+        R = self._C.shape[0]
+        self._products = np.zeros((R, R), dtype=X.dtype) if R <= _MOST_PRODUCTS else None  # C C^T, of labels that meet
         self._W, self._places_in_W = self._coefficients()
         self._V = (1 - self.share * self.card).astype(X.dtype)
         self._V[np.abs(self._V) < 0.5 * self.share] = 0  # rounding
@@ -61,15 +64,23 @@ class SparseAlternation(Alternation):
         """The label's rows of R, ready to be multiplied."""
         omega = self.rows[i]
         W = self._W[omega]
-        used = np.unique(W.indices)
-        C = self._C
+        C, used = self._C, np.unique(W.indices)
         if used.size < C.shape[0] // 2:
             where = np.zeros(C.shape[0], dtype=np.int64)
             where[used] = np.arange(used.size)
             W = csr_array((W.data, where[W.indices], W.indptr), shape=(omega.size, used.size))
             C = C[used]
+        else:
+            used = np.arange(C.shape[0])
         S = self._S[omega] if self._S.nnz else None
-        return _Part(self.X[omega], self._V[omega, None], W, C, S)
+        return _Part(self.X[omega], self._V[omega, None], W, C, S, used)
+
+    def _mine(self, i: int) -> slice:
+        return slice(self._starts[i], self._starts[i + 1])
+
+    def _products_with(self, i: int, part: "_Part") -> Array:
+        """Of the components of the part with those of the label."""
+        return part.C @ self.C[i].T if self._products is None else self._products[part.used, self._mine(i)]
 
     def error(self) -> float:
         """``||R||_F^2`` in the unit scale: ||X - S||^2 - 2 <X - S, W C> + ||W C||^2.
@@ -82,7 +93,7 @@ class SparseAlternation(Alternation):
         for i, (omega, U, C) in enumerate(zip(self.rows, self.U, self.C, strict=True)):
             if omega.size:
                 part = self._part(i)
-                both = (rest[omega] @ C.T).astype(np.float64) * 2 - part.W @ (part.C @ C.T)
+                both = (rest[omega] @ C.T).astype(np.float64) * 2 - part.W @ self._products_with(i, part)
                 total -= float((both * U).sum())
         return max(total, 0.0)
 
@@ -94,9 +105,17 @@ class SparseAlternation(Alternation):
         """Three products: with X, with the components, with S."""
         if add_start:
             self._put_back_start(i)
-        U, C, part = self.U[i], self.C[i], self._part(i)
-        Y1 = part @ A + U @ (C @ A)
-        return part.transposed_times(Y1) + C.T @ (U.T @ Y1)
+        part = self._part(i)
+        return self._gram_of(i, part, part.times(A, part.C @ A) + self.U[i] @ (self.C[i] @ A))
+
+    def gram_times_last(self, i: int) -> Array:
+        """One pass over the components less."""
+        part, C = self._part(i), self.C[i]
+        return self._gram_of(i, part, part.times(C.T, self._products_with(i, part)) + self.U[i] @ (C @ C.T))
+
+    def _gram_of(self, i: int, part: "_Part", Y1: Array) -> Array:
+        """N^T Y1."""
+        return part.transposed_times(Y1) + self.C[i].T @ (self.U[i].T @ Y1)
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows alone are made dense."""
@@ -110,10 +129,17 @@ class SparseAlternation(Alternation):
 
     def project(self, i: int, Q: Array) -> None:
         """Only the label's own coefficients and components change."""
-        U = self._part(i) @ Q + self.U[i] @ (self.C[i] @ Q)
+        part = self._part(i)
+        products = part.C @ Q
+        U = part.times(Q, products) + self.U[i] @ (self.C[i] @ Q)
         self._W.data[self._places_in_W[i]] = U
         self.C[i][:] = Q.T
         self.U[i] = U
+        if self._products is not None:
+            mine = self._mine(i)
+            self._products[part.used, mine] = products
+            self._products[mine, part.used] = products.T
+            self._products[mine, mine] = Q.T @ Q
 
     def residual_step(self) -> None:
         """The K largest entries of X - W C: of those that X has, and of the others where the labels say much.
@@ -185,14 +211,19 @@ class SparseAlternation(Alternation):
 class _Part:
     """Rows of R: V X - W C - S."""
 
-    def __init__(self, X: csr_array, V: Array, W: csr_array, C: Array, S: csr_array | None) -> None:
+    def __init__(
+        self, X: csr_array, V: Array, W: csr_array, C: Array, S: csr_array | None, used: NDArray[np.int64]
+    ) -> None:
         self.X, self.V, self.W, self.C, self.S = X, V, W, C, S
+        self.used = used  # which of all components those of C are
 
-    def __matmul__(self, A: Array) -> Array:
-        product: Array = self.V * (self.X @ A) - self.W @ (self.C @ A)
+    def times(self, A: Array, CA: Array) -> Array:
+        """R A, given C A."""
+        product: Array = self.V * (self.X @ A) - self.W @ CA
         return product if self.S is None else product - self.S @ A
 
     def transposed_times(self, Y: Array) -> Array:
+        """R^T Y."""
         product: Array = self.X.T @ (self.V * Y) - self.C.T @ (self.W.T @ Y)
         return product if self.S is None else product - self.S.T @ Y
 

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from sdgs.experiments._beyond import DIGITS, TITLES
-from sdgs.experiments._published import MEASURES, SETS
+from sdgs.experiments._published import MEASURE_TITLES, MEASURES, SETS
 
 OURS, DEFAULTS = "sdgs-cv", "sdgs"
 _LEVEL = 0.2  # points of F1 that are as good as none
@@ -149,3 +149,42 @@ def beyond_csv(found: Sequence[Cell]) -> str:
         ]
         writer.writerow([c.dataset, c.kind, c.share, c.method, *figures, c.seeds, round(c.fit_seconds, 3)])
     return out.getvalue()
+
+
+def beyond_markdown(found: Sequence[Cell]) -> str:
+    """The tables for a README or a notebook."""
+    clean = clean_table(found)
+    assert clean is not None
+    lines = [*(f"- {sentence}" for sentence in clean.findings), "", "F1 on clean data, in percent:", ""]
+    lines += [f"| Data set | {' | '.join(TITLES[m] for m in clean.methods)} |", f"|---|{'---:|' * len(clean.methods)}"]
+    for dataset in clean.datasets:
+        row = clean.f1[dataset]
+        top = max(cell.values["f1"] for cell in row.values())
+        texts = [_shown(row[m], top) if m in row else "\N{EN DASH}" for m in clean.methods]
+        lines.append(f"| {title(dataset)} | {' | '.join(texts)} |")
+    if clean.means:
+        lines += ["", f"All five measures, means over {len(clean.compared)} data sets:", ""]
+        lines += [f"| Method | {' | '.join(MEASURE_TITLES[name] for name in MEASURES)} |", f"|---|{'---:|' * 5}"]
+        for m, values in clean.means.items():
+            lines.append(f"| {TITLES[m]} | {' | '.join(f'{values[name]:.1f}' for name in MEASURES)} |")
+    for kind in ("spikes", "missing"):
+        shares = sorted({cell.share for cell in found if cell.kind == kind})
+        if not shares:
+            continue
+        what = {"spikes": "corrupted", "missing": "missing"}[kind]
+        lines += ["", f"F1 with this share of entries {what}:", ""]
+        lines += [f"| Data set | Method | {' | '.join(f'{100 * share:g} %' for share in shares)} |"]
+        lines += [f"|---|---|{'---:|' * len(shares)}"]
+        table = {(c.dataset, c.method, c.share): c for c in found if c.kind == kind}
+        for dataset, method in dict.fromkeys(key[:2] for key in table):
+            tops = {s: max(c.values["f1"] for key, c in table.items() if key[::2] == (dataset, s)) for s in shares}
+            row_cells = [table.get((dataset, method, s)) for s in shares]
+            texts = ["\N{EN DASH}" if c is None else _shown(c, tops[s]) for s, c in zip(shares, row_cells, strict=True)]
+            lines.append(f"| {title(dataset)} | {TITLES[method]} | {' | '.join(texts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(cell: Cell, top: float) -> str:
+    text = f"{cell.values['f1']:.1f}"
+    text = f"**{text}**" if cell.values["f1"] == top else text
+    return f"{text} \N{PLUS-MINUS SIGN} {cell.spread:.1f}" if cell.seeds > 1 else text

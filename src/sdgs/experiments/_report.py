@@ -9,7 +9,7 @@ from sdgs._files import write_whole
 from sdgs.experiments import _figures
 from sdgs.experiments._analysis import Ranking, claims, f1_ranking
 from sdgs.experiments._beyond import TITLES
-from sdgs.experiments._beyond_tables import beyond_csv, cells, clean_table, dirty_findings, title
+from sdgs.experiments._beyond_tables import beyond_csv, beyond_markdown, cells, clean_table, dirty_findings, title
 from sdgs.experiments._protocol import METHODS, RULES
 from sdgs.experiments._published import MEASURE_TITLES, MEASURES, SETS
 from sdgs.experiments._tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
@@ -18,7 +18,7 @@ from sdgs.experiments._tables import SOURCES, Records, Row, result_rows, title_o
 def write_report(folder: str | Path) -> Path:
     """Write ``report.html``, ``tables.csv`` and ``tables.md`` into a folder of records. Nothing is fitted again.
 
-    Where there are records beyond the paper, ``beyond.csv``, ``beyond-spikes.svg`` and ``beyond-missing.svg`` as well.
+    Where there are records beyond the paper, ``beyond.csv``, ``beyond.md`` and ``beyond-spikes.svg`` and so on as well.
 
     Needs the extra ``report``: Jinja2 and matplotlib.
 
@@ -51,6 +51,7 @@ def write_report(folder: str | Path) -> Path:
     page = pages.get_template("report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
     if beyond is not None:
         write_whole(folder / "beyond.csv", beyond["csv"])
+        write_whole(folder / "beyond.md", beyond["markdown"])
         for study in beyond["studies"]:
             write_whole(folder / f"beyond-{study['kind']}.svg", study["picture"])
     write_whole(folder / "tables.csv", to_csv(rows))
@@ -168,6 +169,7 @@ def _beyond(records: Records) -> dict[str, Any] | None:
         "clean": clean,
         "studies": studies,
         "csv": beyond_csv(found),
+        "markdown": beyond_markdown(found),
         "titles": TITLES,
         "title": title,
         "seeds": sorted({record["seed"] for record in records.beyond}),
