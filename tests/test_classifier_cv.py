@@ -134,7 +134,7 @@ def test_the_budget_is_kept(digits):
     train = digits[0]
     small, large = (SDGSClassifierCV(budget=b, random_state=0).fit(train.X, train.Y) for b in (1.0, 6.0))
     costs = [
-        sum(0.5 * relative_cost(Setting(**p), 10, 64) for p in m.cv_results_["params"])
+        sum(0.75 * relative_cost(Setting(**p), 10, 64) for p in m.cv_results_["params"])
         + sum(
             0.25 * relative_cost(Setting(**p), 10, 64)
             for p, used in zip(m.cv_results_["params"], m.cv_results_["averaged"], strict=True)
@@ -197,7 +197,7 @@ def test_progress_is_told_to_standard_error(digits, capsys):
     SDGSClassifierCV(budget=2, verbose=1, random_state=0).fit(digits[0].X, digits[0].Y)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "0.5 of 2 fits: scaling=rows, n_components=4, alpha=0.1, huber=None, gamma=None: f1 0." in err
+    assert "0.8 of 2 fits: scaling=rows, n_components=4, alpha=0.1, huber=None, gamma=None: f1 0." in err
 
 
 def test_huber_is_found_without_being_told_and_a_kernel_where_it_helps():

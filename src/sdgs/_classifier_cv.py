@@ -144,8 +144,9 @@ class SDGSClassifierCV(SDGSModel):
         cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
-        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples.
-        trying, fitting = 0.5 * len(some) / n, 0.25 if len(some) == n else 1.0
+        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to sparse
+        # samples has a look at scalings beside it.
+        trying, fitting = (0.5 if issparse(X) else 0.75) * len(some) / n, 0.25 if len(some) == n else 1.0
         spent, seconds = 0.0, list[float]()
 
         def affordable(setting: Setting) -> bool:
@@ -191,9 +192,10 @@ class SDGSClassifierCV(SDGSModel):
         ranked: list[int] = []
         for i in sorted(range(len(tried)), key=lambda i: (tried[i] is not first, -tried[i].value)):
             cost = fitting * relative_cost(tried[i].setting, k, p)
-            if not ranked or (len(ranked) < self.n_averaged and cost <= left):
-                ranked.append(i)
-                left -= cost
+            if ranked and (len(ranked) == self.n_averaged or cost > left):
+                break
+            ranked.append(i)
+            left -= cost
         return ranked
 
     def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
