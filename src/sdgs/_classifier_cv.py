@@ -144,8 +144,8 @@ class SDGSClassifierCV(SDGSModel):
         cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
-        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to sparse
-        # samples has a look at scalings beside it.
+        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
+        # sparse samples has a look at scalings beside it.
         trying, fitting = (0.5 if issparse(X) else 0.75) * len(some) / n, 0.25 if len(some) == n else 1.0
         spent, seconds = 0.0, list[float]()
 
