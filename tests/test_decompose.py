@@ -199,6 +199,30 @@ def test_a_sparse_run_ends_where_a_dense_one_does(share, density, monkeypatch):
         np.testing.assert_allclose(C, C_dense, atol=1e-5)
 
 
+@pytest.mark.parametrize("quantile", [0.0, 0.5, 0.9, 0.99])
+def test_nothing_large_is_overlooked_where_nothing_is_stored(quantile):
+    """Of a row with several labels, each may say little of an entry and all together much."""
+    rng = np.random.default_rng(0)
+    n, p, k, r = 60, 30, 6, 2
+    X = csr_array(np.where(rng.random((n, p)) < 0.1, rng.standard_normal((n, p)), 0))
+    state = alternation(X.toarray(), (rng.random((n, k)) < 0.6).astype(int), r, 10, "brp", sparse=True)
+    for i, omega in enumerate(state.rows):
+        state.U[i] = rng.standard_normal((omega.size, r))
+        state.C[i][:] = np.linalg.qr(rng.standard_normal((p, r)))[0].T
+        state._W.data[state._places_in_W[i]] = state.U[i]
+    said = np.zeros((n, p))
+    for omega, U, C in zip(state.rows, state.U, state.C, strict=True):
+        said[omega] += U @ C
+    empty = (X.toarray() == 0) & (said != 0)
+    floor = np.quantile(np.abs(said[empty]), quantile)
+    rows, columns = X.nonzero()
+    places, values = state._said_elsewhere(floor, np.sort(rows.astype(np.int64) * p + columns))
+    expected = np.flatnonzero((np.abs(said) > floor * (1 + 1e-9)) & empty)  # but for rounding
+    assert set(expected) <= set(places.tolist())
+    assert not set(places.tolist()) - set(np.flatnonzero(empty).tolist())
+    np.testing.assert_allclose(values, said.reshape(-1)[places], atol=1e-12)
+
+
 def test_sparse_training_makes_nothing_as_large_as_a_dense_matrix():
     rng = np.random.default_rng(0)
     n, p, k = 4000, 5000, 6
