@@ -228,7 +228,6 @@ def test_pictures_have_a_line_for_every_method():
 
 
 def test_a_run_and_its_page(tmp_path, write_mulan):
-    pytest.importorskip("jinja2")
     write_mulan(tmp_path / "home", "mine")
     protocol = Protocol(datasets=("mine",), methods=("mlknn",), beyond=True, beyond_seeds=(0, 1))
     run(protocol, tmp_path / "out", data_home=tmp_path / "home")

@@ -1,4 +1,5 @@
 import tracemalloc
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -197,6 +198,22 @@ def test_a_sparse_run_ends_where_a_dense_one_does(share, density, monkeypatch):
     np.testing.assert_allclose(sparse.residual.toarray(), dense.residual.toarray(), atol=1e-6)
     for C, C_dense in zip(sparse.components, dense.components, strict=True):
         np.testing.assert_allclose(C, C_dense, atol=1e-5)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_sparse_samples_whose_entries_are_in_no_order_are_left_alone(gaps):
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((30, 12)) < 0.4, rng.standard_normal((30, 12)), 0)
+    dense[(rng.random(dense.shape) < gaps) & (dense != 0)] = np.nan
+    ordered = csr_array(dense)
+    turned = np.concatenate([np.arange(b, a, -1) - 1 for a, b in pairwise(ordered.indptr)])  # each row backwards
+    X = csr_array((ordered.data[turned], ordered.indices[turned], ordered.indptr.copy()), shape=dense.shape)
+    Y = rng.random((30, 3)) < 0.5
+    options = {"n_components": 2, "residual_size": 20, "tol": 1e-2, "random_state": 0}
+    with mock.patch("sdgs.decomposition._decompose._SMALL", 0):
+        found = decompose(X, Y, **options)
+    np.testing.assert_array_equal(X.toarray(), dense)
+    np.testing.assert_allclose(found.objective, decompose(dense, Y, **options).objective)
 
 
 @pytest.mark.parametrize("quantile", [0.0, 0.5, 0.9, 0.99])

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
 
 from sdgs._model import PENALTIES, Member, SDGSModel, scalings_of
 from sdgs._search import walk
 from sdgs._validation import check_choice, check_number
-from sdgs._views import SCALINGS, Setting, View, learn_view, possible_scalings
+from sdgs._views import Setting, learn_view, possible_scalings
 
 HUBERS = (None, 0.1, 0.05)  # what "auto" chooses from; for samples of unit norm
 
@@ -217,8 +218,15 @@ class SDGSClassifier(SDGSModel):
             self._read_out(X, labels, scalings, training, [best])
         self._set_attributes()
 
-    def _papers_view(self, member: Member) -> View:
-        return replace(member.view, setting=replace(member.view.setting, alpha=self.alpha))
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """The l1 norm of each label's part of a sample's code, or the log-odds of each label."""
+        member = self._members[0]
+        if self.readout == "norm":  # then the code can be weighted anew after the fit
+            view = replace(member.view, setting=replace(member.view.setting, alpha=self.alpha))
+            return view.codes(member.scaling(X)[0], self.n_jobs).l1_norms()
+        if member.ridge is None:
+            raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
+        return super()._scores(X)
 
     def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(scores >= self.threshold) if self.readout == "norm" else super()._positive(scores)
@@ -226,7 +234,6 @@ class SDGSClassifier(SDGSModel):
     def _check_parameters(self) -> None:
         """What ``decompose`` does not check."""
         super()._check_parameters()
-        check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         check_number(self.alpha, "alpha")
         check_choice(self.readout, "readout", ("norm", "ridge"))
         if self.huber == "auto" and self.readout == "norm":

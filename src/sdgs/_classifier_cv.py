@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._search import Trial, relative_cost, walk
-from sdgs._validation import check_choice, check_int, check_number
-from sdgs._views import SCALINGS, Setting, possible_scalings
+from sdgs._validation import check_int, check_number
+from sdgs._views import Setting, possible_scalings
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
@@ -211,7 +211,6 @@ class SDGSClassifierCV(SDGSModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         check_int(self.n_averaged, "n_averaged", minimum=1)
         check_int(self.max_rows, "max_rows", minimum=1)
         check_number(self.budget, "budget", positive=True)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit, log_expit, softmax
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +20,7 @@ from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._readout import Ridge, calibrate, ridge_path
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed
-from sdgs._views import Scaling, Training, View, is_dirty, learn_scaling, learn_view
+from sdgs._views import SCALINGS, Scaling, Training, View, is_dirty, learn_scaling, learn_view
 from sdgs.coding import least_squares_parts
 
 # What the ridge penalty is chosen from; for samples of unit norm.
@@ -54,6 +53,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     _missing_values = True
     readout = "ridge"
 
+    scaling: str | None
     residual_size: int | float
     n_landmarks: int
     metric: str
@@ -152,18 +152,9 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         self.huber_ = first.view.setting.huber
 
     def _scores(self, X: Any) -> NDArray[Any]:
-        """The l1 norm of each label's part of a sample's code, or the log-odds of each label."""
-        if self.readout == "norm":
-            member = self._members[0]
-            return self._papers_view(member).codes(member.scaling(X)[0], self.n_jobs).l1_norms()
-        if self._members[0].ridge is None:
-            raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
+        """The log-odds of each label."""
         scores = np.mean([member.scores(X, self.n_jobs) for member in self._members], axis=0)
         return self._calibration.log_odds(scores)
-
-    def _papers_view(self, member: Member) -> View:
-        """With ``readout="norm"`` the code can be weighted anew after the fit."""
-        return member.view
 
     def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         return self._decision.labels(expit(scores))
@@ -254,6 +245,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
 
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""
+        check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.metric, "metric", METRICS)
         check_choice(self.at_least_one, "at_least_one", ("auto", True, False))

@@ -27,7 +27,7 @@ class SparseAlternation(Alternation):
     ) -> None:
         super().__init__(X, rows, ranks, K, solver, seed)
         n, p = X.shape
-        self.X = csr_array((self.X.data * (1 / self.scale), self.X.indices, self.X.indptr), shape=(n, p))
+        self.X = csr_array(self.X * (1 / self.scale))  # a copy, indices too: they are put in order next
         self.X.sum_duplicates()
         self._row_of = np.repeat(np.arange(n), np.diff(self.X.indptr))
         # All components below each other; those of a label are a view.
@@ -151,34 +151,34 @@ class SparseAlternation(Alternation):
         if self.sweeps == 0:
             self._V[:] = 1
         n, p = self.X.shape
-        said = self._said_of(self._row_of, self.X.indices)
+        said = self._said_of_stored()
         left = self.X.data - said
         if self._in_gap is not None:
             left[self._in_gap] = 0
-        flat = self._row_of * p + self.X.indices
+        stored = self._row_of * p + self.X.indices
         floor = _kth_largest(left, self.K)
-        more = self._said_elsewhere(floor, flat) if self.K > 0 else (np.empty(0, dtype=np.intp), left[:0])
-        flat, left = np.concatenate([flat, more[0]]), np.concatenate([left, -more[1]])
+        more = self._said_elsewhere(floor, stored) if self.K > 0 else (np.empty(0, dtype=np.intp), left[:0])
+        flat, left = np.concatenate([stored, more[0]]), np.concatenate([left, -more[1]])
         kept = np.flatnonzero(left)
         kept = kept[largest(np.abs(left[kept]), self.K)]
         kept = kept[np.argsort(flat[kept])]
         self.places, self.values = flat[kept].astype(np.intp), left[kept]
         flat, values = self.places, self.values
         if self._in_gap is not None:
-            flat = np.concatenate([flat, self.gaps])
+            flat = np.concatenate([flat, stored[self._in_gap]])
             values = np.concatenate([values, -said[self._in_gap]])
         self._S = csr_array((values, (flat // p, flat % p)), shape=(n, p))
 
-    def _said_of(self, row: NDArray[Any], column: NDArray[Any]) -> Array:
-        """Entries of W C; ``row`` ascending."""
-        said = np.zeros(row.size, dtype=self.X.dtype)
-        start = np.searchsorted(row, np.arange(self.X.shape[0] + 1))
+    def _said_of_stored(self) -> Array:
+        """W C where X stores an entry."""
+        said: Array = np.zeros_like(self.X.data)
+        start = self.X.indptr.astype(np.int64)
         for omega, U, C in zip(self.rows, self.U, self.C, strict=True):
             counts = start[omega + 1] - start[omega]
             entries = np.repeat(start[omega] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
             entries += np.arange(entries.size)
             Ct = np.ascontiguousarray(C.T)
-            said[entries] += np.einsum("er,er->e", np.repeat(U, counts, axis=0), Ct[column[entries]])
+            said[entries] += np.einsum("er,er->e", np.repeat(U, counts, axis=0), Ct[self.X.indices[entries]])
         return said
 
     def _said_elsewhere(self, floor: float, stored: NDArray[np.int64]) -> tuple[Indices, Array]:

@@ -199,16 +199,8 @@ def _relevance(C: float, seed: int) -> Scorer:
     return BinaryRelevance(C, random_state=seed)
 
 
-def _chains(C: float, seed: int) -> Scorer:
-    return Chains(C, seed)
-
-
 def _neighbours(k: int, seed: int) -> Scorer:  # noqa: ARG001  # nothing random in it
     return MLkNN(k)
-
-
-def _boosting(seed: int) -> Scorer:
-    return Boosting(seed)
 
 
 _C = tuple({"C": C} for C in (0.03, 0.1, 0.3, 1.0, 3.0))
@@ -220,9 +212,9 @@ def make_rival(name: str, seed: int) -> Rival | Forest:
         return Forest(seed)
     made: dict[str, tuple[Callable[..., Scorer], Sequence[Mapping[str, Any]]]] = {
         "br": (_relevance, _C),
-        "ecc": (_chains, _C[1::2]),
+        "ecc": (Chains, _C[1::2]),
         "mlknn": (_neighbours, ({"k": 10}, {"k": 30})),
-        "boosting": (_boosting, ({},)),
+        "boosting": (Boosting, ({},)),
     }
     return Rival(*made[name.partition("-")[0]], seed)
 

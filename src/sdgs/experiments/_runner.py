@@ -79,7 +79,7 @@ def run(
     for part in ("trials", "runs", "studies", "beyond"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     with _locked(folder):
-        for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*"):
+        for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*", ".beyond*-*"):
             for left in folder.glob(pattern):  # of a write that was cut off
                 left.unlink(missing_ok=True)
         for task in todo:

@@ -46,7 +46,7 @@ class Records:
             tuple(
                 record
                 for record in beyond
-                if protocol["beyond"]
+                if protocol.get("beyond")  # a folder of before there was this
                 and record["dataset"] in {*protocol["datasets"], DIGITS}
                 and record["seed"] in protocol["beyond_seeds"]
             ),

@@ -26,7 +26,7 @@ from sdgs._rows import unit_rows
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
-from sdgs.experiments._beyond import DIGITS, compare, damaged, digits
+from sdgs.experiments._beyond import DIGITS, compare, damaged, digits, with_a_label
 from sdgs.experiments._protocol import PLANTED, Protocol, Task, build
 
 
@@ -117,7 +117,7 @@ def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, 
     model = build(task.method, parameters, seed)
     # Compile and load outside the clock: it is paid once a process, whatever the data.
     with warnings.catch_warnings(action="ignore"):
-        build(task.method, parameters, seed).fit(X[:40], _with_a_label(Y[:40])).predict(X[:2])
+        build(task.method, parameters, seed).fit(X[:40], with_a_label(Y[:40])).predict(X[:2])
     with _clock() as fit:
         model.fit(X, Y)
     with _clock() as predict:
@@ -234,13 +234,6 @@ def _beyond(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str,
         if damage.kind != "clean":
             data = damaged(data, damage, seed)
     return compare(data, task.method, seed, _clock)
-
-
-def _with_a_label(Y: NDArray[Any]) -> NDArray[Any]:
-    """The same, with at least one positive: no method learns from none."""
-    Y = Y.copy()
-    Y[0, 0] = 1
-    return Y
 
 
 @contextmanager
