@@ -226,14 +226,13 @@ def test_nothing_large_is_overlooked_where_nothing_is_stored(quantile):
     for i, omega in enumerate(state.rows):
         state.U[i] = rng.standard_normal((omega.size, r))
         state.C[i][:] = np.linalg.qr(rng.standard_normal((p, r)))[0].T
-        state._W.data[state._places_in_W[i]] = state.U[i]
+        state._W.data[state._places_in_W[i][:, None] + np.arange(r)] = state.U[i]
     said = np.zeros((n, p))
     for omega, U, C in zip(state.rows, state.U, state.C, strict=True):
         said[omega] += U @ C
     empty = (X.toarray() == 0) & (said != 0)
     floor = np.quantile(np.abs(said[empty]), quantile)
-    rows, columns = X.nonzero()
-    places, values = state._said_elsewhere(floor, np.sort(rows.astype(np.int64) * p + columns))
+    places, values = state._said_elsewhere(floor)
     expected = np.flatnonzero((np.abs(said) > floor * (1 + 1e-9)) & empty)  # but for rounding
     assert set(expected) <= set(places.tolist())
     assert not set(places.tolist()) - set(np.flatnonzero(empty).tolist())
@@ -374,3 +373,49 @@ def test_largest_entries(size, K, seed, distinct):
     assert places.size == min(K, np.count_nonzero(E))
     assert np.array_equal(places, np.unique(places))
     np.testing.assert_array_equal(np.sort(np.abs(E[places])), np.sort(np.abs(E))[::-1][: places.size][::-1])
+
+
+def sparse_labels(n, k, per_row, seed=0):
+    """Labels of which many never meet."""
+    rng = np.random.default_rng(seed)
+    Y = np.zeros((n, k), dtype=int)
+    first = rng.integers(k, size=n)
+    for step in range(per_row):
+        Y[np.arange(n), (first + step) % k] = 1
+    return Y
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("solver", ["brp", "svd", "brp-fresh"])
+def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
+    for name, value in {
+        "_decompose._SMALL": 0,
+        "_alternation._WORTH": 0,
+        "_alternation._BLOCK_BYTES": 1 << 12,
+        "_sparse._BLOCK_ROWS": 16,
+        "_sparse._BLOCK_COLUMNS": 16,
+    }.items():
+        monkeypatch.setattr(f"sdgs.decomposition.{name}", value)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 50)) < 0.3, rng.standard_normal((400, 50)), 0)
+    Y = sparse_labels(400, 12, 2)
+    options = {"n_components": 3, "residual_size": 50, "solver": solver, "max_iter": 4, "random_state": 0}
+    one, three = (decompose(csr_array(X) if sparse else X, Y, **options, n_jobs=n) for n in (1, 3))
+    np.testing.assert_array_equal(one.objective, three.objective)
+    np.testing.assert_array_equal(one.residual.toarray(), three.residual.toarray())
+    for C, C_three in zip(one.components, three.components, strict=True):
+        np.testing.assert_array_equal(C, C_three)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), k=st.integers(1, 8), share=st.sampled_from([0.1, 0.4]))
+def test_labels_of_a_level_share_no_row_and_come_after_those_they_wait_for(seed, n, k, share):
+    Y = np.random.default_rng(seed).random((n, k)) < share
+    rows = tuple(np.flatnonzero(column) for column in Y.T)
+    state = DenseAlternation(np.ones((n, 2)), rows, np.ones(k, dtype=int), 0, "brp", 0, n_jobs=2)
+    assert sorted(i for level in state.levels for i in level) == list(range(k))
+    level_of = {i: number for number, level in enumerate(state.levels) for i in level}
+    for i in range(k):
+        for j in range(i):
+            if (Y[:, i] & Y[:, j]).any():
+                assert level_of[j] < level_of[i]

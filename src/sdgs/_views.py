@@ -198,6 +198,7 @@ def learn_view(
             max_iter=training.max_iter,
             tol=training.tol,
             random_state=training.seed,
+            n_jobs=training.n_jobs,
         )
 
     dirty = is_dirty(X, setting)

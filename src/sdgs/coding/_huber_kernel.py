@@ -20,7 +20,8 @@ b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows an
 
 import math
 
-from sdgs.coding._kernel import _GROW, _ZERO, _jit, _jit_cached, _newton, _norms
+from sdgs._compiled import jit_cached
+from sdgs.coding._kernel import _GROW, _ZERO, _jit, _newton, _norms
 
 _STEPS = 20  # proximal Newton steps on one working set
 _INNER = 12  # Newton steps on one quadratic
@@ -196,7 +197,7 @@ def _solve_set(x, m, rows, G_set, starts, k, alpha, target, budget, b, square, f
     return budget
 
 
-@_jit_cached
+@jit_cached
 def solve_rows_huber(
     row, X, C, G, starts, alphas, mus, tol, max_iter, codes, gaps, n_iter, square, floats, ints, wide, C_set
 ):

@@ -33,15 +33,14 @@ import math
 import numpy as np
 from numba import njit
 
-# Reassociation lets sums use vector instructions. It does not assume finite numbers: NaN stays NaN.
-_options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
+from sdgs._compiled import OPTIONS, jit_cached
 
 # What a new user waits for is the compiler, so the code is written for it: no allocation, explicit loops (a slice
 # assignment compiles to a general broadcast), no wrappers that only Python would call, functions with one call site
 # inlined before they are compiled (otherwise LLVM optimises them again for every level of calls above), and counters
 # that start from _ZERO: a plain 0 has a literal type, for which every function it is passed to is compiled once more.
-_jit = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)
-_jit_inlined = njit(inline="always", **_options)
+_jit = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
+_jit_inlined = njit(inline="always", **OPTIONS)
 _ZERO = np.int64(0)
 
 _SWEEPS = 5  # block-descent sweeps between two looks at how fast they converge
@@ -292,15 +291,7 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
     return used
 
 
-def _jit_cached(function):
-    """Compile for Python, and keep the machine code on disk where a place for it can be found."""
-    try:
-        return njit(cache=True, **_options)(function)
-    except RuntimeError:  # nothing is writable, as in some containers
-        return njit(**_options)(function)
-
-
-@_jit_cached
+@jit_cached
 def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square, floats, ints):
     """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
 

@@ -1,11 +1,13 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
+import threading
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, get_blas_funcs
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from sdgs._validation import has_missing
 from sdgs.decomposition._steps import (
@@ -16,6 +18,7 @@ from sdgs.decomposition._steps import (
     supported_rank,
     update_residual,
 )
+from sdgs.decomposition._workers import Workers
 
 Solver = Literal["brp", "svd", "brp-fresh"]
 
@@ -24,6 +27,8 @@ Solver = Literal["brp", "svd", "brp-fresh"]
 # and writing it once is then all that a label step costs beyond the arithmetic.
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ROWS = 16  # at the least, or the loop over blocks costs more than the cache saves
+_CHUNK = 4  # blocks that have a sum of their own, so that threads can share them out; whether there are threads or not
+_WORTH = 1 << 18  # entries of a label's rows for which a thread is
 
 _OVERSAMPLING = 4  # columns beyond the rank in the first random projection of a label
 
@@ -42,9 +47,17 @@ class Alternation:
     values: Array
 
     def __init__(
-        self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
+        self,
+        X: Any,
+        rows: tuple[Indices, ...],
+        ranks: NDArray[np.intp],
+        K: int,
+        solver: Solver,
+        seed: int,
+        n_jobs: int | None = None,
     ) -> None:
         X, self.gaps = _without_gaps(X)
+        self.workers = Workers(n_jobs)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
         self.scale = _power_of_two_above(X)
         n, p = X.shape
@@ -94,10 +107,43 @@ class Alternation:
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
-        for i in range(len(self.rows)):
-            self.label_step(i)
+        for level in self.levels:
+            size = sum(self.rows[i].size for i in level) * self.X.shape[1]
+            if size >= _WORTH * len(level):
+                self.workers.run(self.label_step, level)
+            else:
+                for i in level:
+                    self.label_step(i)
         self.residual_step()
         self.sweeps += 1
+
+    @cached_property
+    def _meetings(self) -> csr_array:
+        """(k, k): which labels share a row."""
+        label = np.repeat(np.arange(len(self.rows)), [omega.size for omega in self.rows])
+        row = np.concatenate(self.rows)
+        Y = csr_array((np.ones(row.size, dtype=np.int32), (label, row)), shape=(len(self.rows), self.X.shape[0]))
+        return csr_array(Y @ Y.T)
+
+    def meets(self, i: int) -> Indices:
+        """The labels that share a row with label i, itself among them, ascending."""
+        return np.sort(self._meetings[[i]].indices)
+
+    @cached_property
+    def levels(self) -> list[list[int]]:
+        """The labels in groups that share no row, so that each can be updated at the same time.
+
+        A label is in the group after the last one with an earlier label that it meets: group by group every label finds
+        what it would find if they came one after the other. So the result is the same, to the last digit.
+        """
+        k = len(self.rows)
+        if self.workers.number == 1:
+            return [[i] for i in range(k)]
+        level = np.zeros(k, dtype=np.intp)
+        for i in range(k):
+            met = self.meets(i)
+            level[i] = level[met[met < i]].max(initial=-1) + 1
+        return [list(np.flatnonzero(level == number)) for number in range(level.max() + 1)]
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed."""
@@ -139,19 +185,25 @@ class DenseAlternation(Alternation):
     """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
 
     def __init__(
-        self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
+        self,
+        X: Any,
+        rows: tuple[Indices, ...],
+        ranks: NDArray[np.intp],
+        K: int,
+        solver: Solver,
+        seed: int,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(X, rows, ranks, K, solver, seed)
+        super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
         n, p = X.shape
         dtype = X.dtype
         self.R = np.zeros((n, p), dtype=dtype)
         self._gemm = get_blas_funcs("gemm", dtype=dtype)
-        size = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
-        self._room = np.empty((2, size, p), dtype=dtype)
+        self._block = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
+        self._rooms = threading.local()
         unlabelled = np.flatnonzero(self.card == 0)
-        for start in range(0, unlabelled.size, size):
-            block = unlabelled[start : start + size]
-            self.R[block] = self._shared(block)
+        for block in slices(unlabelled.size, self._block):
+            self.R[unlabelled[block]] = self._shared(unlabelled[block])
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -167,19 +219,23 @@ class DenseAlternation(Alternation):
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         At = np.ascontiguousarray(A.T)
         Y1t = (At @ C.T) @ U.T
-        Y2t = np.zeros_like(At)
-        for block in self._blocks(omega):
-            R = self._with_start(omega[block]) if add_start else self._copy_of(omega[block])
-            Y1t[:, block] += At @ R.T
-            Y2t += Y1t[:, block] @ R
-        Y2t += (Y1t @ U) @ C
-        return Y2t.T
+
+        def of_chunk(chunk: list[slice]) -> Array:
+            Y2t = np.zeros_like(At)
+            for block in chunk:
+                R = self._with_start(omega[block]) if add_start else self._copy_of(omega[block])
+                Y1t[:, block] += At @ R.T
+                Y2t += Y1t[:, block] @ R
+            return Y2t
+
+        sums = self.workers.run(of_chunk, self._chunks(omega))
+        return (sum(sums, (Y1t @ U) @ C)).T
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, with L^i."""
         omega = self.rows[i]
         if self.sweeps == 0:
-            for block in self._blocks(omega):
+            for block in slices(omega.size, self._block):
                 self._with_start(omega[block])
         return np.take(self.R, omega, axis=0) + self.U[i] @ self.C[i]
 
@@ -190,19 +246,30 @@ class DenseAlternation(Alternation):
         change = np.vstack([C, Qt])
         weights = np.hstack([U, -U @ (C @ Q)])
         U_new = weights[:, len(C) :]  # negative until it is whole
-        for block in self._blocks(omega):
-            R = self._copy_of(omega[block])
-            U_new[block] -= (Qt @ R.T).T
-            self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
+
+        def of_chunk(chunk: list[slice]) -> None:
+            for block in chunk:
+                R = self._copy_of(omega[block])
+                U_new[block] -= (Qt @ R.T).T
+                self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
+
+        self.workers.run(of_chunk, self._chunks(omega))
         self.U[i], self.C[i] = -U_new, Qt
 
-    def _blocks(self, omega: Indices) -> list[slice]:
-        size = self._room.shape[1]
-        return [slice(start, start + size) for start in range(0, omega.size, size)]
+    def _chunks(self, omega: Indices) -> list[list[slice]]:
+        blocks = slices(omega.size, self._block)
+        return [blocks[start : start + _CHUNK] for start in range(0, len(blocks), _CHUNK)]
 
     def _copy_of(self, rows: Indices) -> Array:
-        """These rows of R, in the room for a block: fresh memory for every block would cost more than the copy."""
+        """These rows of R, in the thread's room for a block: fresh memory for every block would cost more than that."""
         return np.take(self.R, rows, axis=0, out=self._room[0, : rows.size], mode="clip")
+
+    @property
+    def _room(self) -> Array:
+        if not hasattr(self._rooms, "room"):
+            self._rooms.room = np.empty((2, self._block, self.X.shape[1]), dtype=self.X.dtype)
+        room: Array = self._rooms.room
+        return room
 
     def _with_start(self, rows: Indices) -> Array:
         """The same, with the paper's start of one label, which is not in U and C, put back into R."""
@@ -219,20 +286,20 @@ class DenseAlternation(Alternation):
         return X
 
 
+def slices(size: int, step: int) -> list[slice]:
+    """Of ``step`` each, one after the other; the last may be shorter."""
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
+
+
 def _without_gaps(X: Any) -> tuple[Any, Indices]:
-    """X with 0 for NaN, and the flat positions of those; X itself if there are none."""
+    """X with 0 for NaN, and where those are among its values, stored or flat; X itself if there are none."""
     if not has_missing(X):
         return X, np.empty(0, dtype=np.intp)
     X = X.copy()
-    missing = np.isnan(X.data if issparse(X) else X)
-    if issparse(X):
-        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
-        gaps = row * X.shape[1] + X.indices[missing]
-        X.data[missing] = 0.0
-    else:
-        gaps = np.flatnonzero(missing)
-        X[missing] = 0.0
-    return X, gaps.astype(np.intp)
+    values = X.data if issparse(X) else X.reshape(-1)
+    gaps = np.flatnonzero(np.isnan(values))
+    values[gaps] = 0.0
+    return X, gaps
 
 
 def sum_of_squares(A: Array) -> float:

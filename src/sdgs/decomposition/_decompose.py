@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from sdgs._validation import (
     check_choice,
     check_features,
     check_int,
     check_labels,
+    check_n_jobs,
     check_number,
     check_ranks,
     check_residual_size,
@@ -39,6 +41,7 @@ def decompose(
     max_iter: int = 100,
     tol: float = 1e-4,
     random_state: Any = None,
+    n_jobs: int | None = None,
 ) -> Decomposition:
     r"""Structured decomposition of labelled data.
 
@@ -77,6 +80,9 @@ def decompose(
         sweep lowered it by at most ``tol`` times itself.
     random_state : int, RandomState instance or None, default=None
         Draws the random projections. Unused by ``"svd"``.
+    n_jobs : int or None, default=None
+        Threads that share the rows of a label, or labels that have no row in common. None means 1 unless in a
+        ``joblib.parallel_config`` context. Changes nothing in the result, not even the last digit.
 
     Returns
     -------
@@ -102,12 +108,16 @@ def decompose(
     max_iter = check_int(max_iter, "max_iter", minimum=1)
     tol = check_number(tol, "tol")
     seed = check_seed(random_state)
+    check_n_jobs(n_jobs)
 
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
     if issparse(X) and n * p * X.dtype.itemsize <= _SMALL:
         X = X.toarray()
     kind = SparseAlternation if issparse(X) else DenseAlternation
-    result = _decompose(kind(X, rows, ranks, K, solver, seed), max_iter, tol)
+    # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
+    # digits: the result is to depend on nothing but the arguments.
+    with threadpool_limits(1, user_api="blas"):
+        result = _decompose(kind(X, rows, ranks, K, solver, seed, n_jobs), max_iter, tol)
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error settled to tol={tol}. "
