@@ -10,8 +10,9 @@ from sklearn.kernel_approximation import Nystroem
 
 from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._readout import calibrate
+from sdgs._scaling import learn_scaling, possible_scalings
 from sdgs._search import Trial, relative_cost, walk
-from sdgs._views import Setting, learn_scaling, possible_scalings
+from sdgs._views import Setting
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 START = Setting("rows", 4, 0.1)
@@ -37,7 +38,7 @@ def attempts(worth):
     def attempt(setting):
         assert setting not in seen
         seen.append(setting)
-        return Trial(setting, 1.0, False, worth(setting), np.zeros((1, 1)))
+        return Trial(setting, 1.0, False, worth(setting), np.arange(1), np.zeros((1, 1)))
 
     return attempt
 
@@ -184,9 +185,10 @@ def test_many_samples_are_tried_on_some(digits):
     seen = []
 
     class Watched(SDGSClassifierCV):
-        def _cross_fit(self, X, *args):
-            seen.append(len(X))
-            return super()._cross_fit(X, *args)
+        def _cross_fit(self, *args, **options):
+            cross_fit = super()._cross_fit(*args, **options)
+            seen.append(cross_fit.rows.size)
+            return cross_fit
 
     model = Watched(max_rows=300, budget=5, random_state=0).fit(train.X, train.Y)
     assert seen == [300, 800]
@@ -221,7 +223,7 @@ def test_a_kernel_sees_cleaned_samples():
     model = SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X, clean.Y)
     member = model._members[0]
     chart, components = member.view.kernel
-    Z, (without, _) = member.view.features(member.scaling(X)[0], None)
+    (Z,), (without, _) = member.view.blocks(member.scaling(X)[0], None), member.view.widths
     assert np.isfinite(Z).all()
     cleaned = member.view.cleaned(member.scaling(X)[0], None)
     np.testing.assert_allclose(Z[:, :64], cleaned)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
@@ -23,7 +23,7 @@ def test_ridge_agrees_with_scikit_learn(shape):
     Z, Y = rng.standard_normal(shape) + 1, (rng.random((shape[0], 3)) < 0.4).astype(float)
     new = rng.standard_normal((5, shape[1]))
     penalties = [1e-3, 1.0, 100.0]
-    for penalty, model in zip(penalties, ridge_path(Z, Y, penalties), strict=True):
+    for penalty, model in zip(penalties, ridge_path([Z], Y, penalties, [shape[1]]), strict=True):
         theirs = Ridge(alpha=penalty).fit(Z, Y)
         np.testing.assert_allclose(model.scores(new), theirs.predict(new), rtol=1e-6, atol=1e-8)
 
@@ -33,7 +33,7 @@ def test_ridge_of_features_that_depend_on_each_other():
     Z[:, 0] = np.arange(10)
     Z[:, 1] = Z[:, 0]
     Y = (np.arange(10) > 4).astype(float)[:, None]
-    (model,) = ridge_path(Z, Y, [0.1])
+    (model,) = ridge_path([Z], Y, [0.1], [4])
     assert np.isfinite(model.coef).all()
     assert ((model.scores(Z) > 0.5) == Y).all()
 
@@ -42,7 +42,7 @@ def test_ridge_of_features_that_depend_on_each_other():
 def test_ridge_of_leading_columns(n):
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((n, 12)) + 1, (rng.random((n, 3)) < 0.4).astype(float)
-    models = ridge_path(Z, Y, [0.1, 10.0], [9, 12])
+    models = ridge_path([Z], Y, [0.1, 10.0], [9, 12])
     for model, (width, penalty) in zip(models, [(9, 0.1), (9, 10.0), (12, 0.1), (12, 10.0)], strict=True):
         theirs = Ridge(alpha=penalty).fit(Z[:, :width], Y)
         np.testing.assert_allclose(model.scores(Z), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
@@ -52,10 +52,33 @@ def test_ridge_where_the_penalty_is_lost_in_rounding():
     rng = np.random.default_rng(0)
     Z = 1e9 * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 10))
     Y = (Z[:, :1] > 0).astype(float)
-    for model, width in zip(ridge_path(Z, Y, [1e-2], [5, 10]), (5, 10), strict=True):
+    for model, width in zip(ridge_path([Z], Y, [1e-2], [5, 10]), (5, 10), strict=True):
         least = np.linalg.lstsq(Z[:, :width] - Z[:, :width].mean(axis=0), Y - Y.mean(), rcond=1e-9)[0]
         expected = (Z[:, :width] - Z[:, :width].mean(axis=0)) @ least + Y.mean()
         np.testing.assert_allclose(model.scores(Z), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [90, 8])
+@pytest.mark.parametrize("forms", ["dense", "sparse", "sparse first", "dense first"])
+@pytest.mark.parametrize("labels", [np.asarray, csr_array])
+def test_ridge_by_blocks_of_rows_in_any_form(n, forms, labels):
+    rng = np.random.default_rng(0)
+    Z = np.where(rng.random((n, 12)) < 0.5, rng.standard_normal((n, 12)) + 1, 0)
+    Y = (rng.random((n, 3)) < 0.4).astype(float)
+    blocks = [Z[:3], Z[3:4], Z[4:]]
+    sparse = {"dense": (), "sparse": (0, 1, 2), "sparse first": (0,), "dense first": (1, 2)}[forms]
+    blocks = [csr_array(block) if i in sparse else block for i, block in enumerate(blocks)]
+    for model, width in zip(ridge_path(iter(blocks), labels(Y), [0.1], [9, 12]), (9, 12), strict=True):
+        theirs = Ridge(alpha=0.1).fit(Z[:, :width], Y)
+        for form in (Z, csr_array(Z)):
+            np.testing.assert_allclose(model.scores(form), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
+
+
+def test_ridge_by_blocks_keeps_the_digits_of_columns_far_from_zero():
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((200, 4)) + 1e6, (rng.random((200, 2)) < 0.4).astype(float)
+    (model,) = ridge_path([Z[:70], Z[70:]], Y, [1.0], [4])
+    np.testing.assert_allclose(model.coef, Ridge(alpha=1.0).fit(Z - Z.mean(axis=0), Y).coef_, rtol=1e-6)
 
 
 def test_cross_fitted_scores_are_of_samples_that_were_left_out():
@@ -65,7 +88,7 @@ def test_cross_fitted_scores_are_of_samples_that_were_left_out():
 
     def features(i):
         train, test = folds[i]
-        return (1 + i) * Z[train], (1 + i) * Z[test], (4, 6)
+        return [(1 + i) * Z[train]], [(1 + i) * Z[test[:3]], (1 + i) * Z[test[3:]]], (4, 6)
 
     scores = cross_fitted(features, Y, folds, (1.0, 10.0), 2)
     for of_width, width in zip(scores, (4, 6), strict=True):
@@ -80,7 +103,7 @@ def test_cross_fitting_where_nothing_can_be_learnt():
     Y = np.zeros((3, 2))
     Y[0, 0] = 1  # left out, nothing is left
     folds = list(KFold(3).split(Y))
-    scores = cross_fitted(lambda i: (*(np.zeros((len(part), 1)) for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
+    scores = cross_fitted(lambda i: (*([np.zeros((len(part), 1))] for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
     assert np.isfinite(scores[0][0]).all()
     np.testing.assert_array_equal(cross_fitted(lambda _: None, Y[:1], [], (1.0,), 1)[0][0], Y[:1])
 
@@ -252,3 +275,75 @@ def test_a_given_penalty_is_used(digits):
 def test_bad_parameters(digits, options, message):
     with pytest.raises(ValueError, match=message):
         SDGSClassifier(**options).fit(digits[0].X, digits[0].Y)
+
+
+@pytest.fixture
+def words():
+    """Sparse counts with frequent and rare words."""
+    rng = np.random.default_rng(0)
+    Y = rng.random((500, 4)) < 0.4
+    rates = 0.03 + 0.5 * (rng.random((4, 120)) < 0.1)
+    X = rng.poisson(np.minimum(Y @ rates, 1) * np.linspace(1, 0.1, 120)).astype(float)
+    return csr_array(X), Y.astype(int)
+
+
+@pytest.mark.parametrize("form", ["sparse", "dense", "kernel"])
+def test_labels_are_read_from_the_columns_of_most_energy(words, form, monkeypatch):
+    X, Y = words
+    gamma = 1.0 if form == "kernel" else None
+    if form != "sparse":
+        X = X.toarray()
+    options = {"scaling": "rows", "gamma": gamma, "n_landmarks": 30, "random_state": 0}
+    whole = SDGSClassifier(**options).fit(X, Y)
+    monkeypatch.setattr("sdgs._views.WIDEST", 60)
+    model = SDGSClassifier(**options).fit(X, Y)
+    view, scaled = model._members[0].view, model._members[0].scaling(X)[0]
+    (full,) = whole._members[0].view.blocks(scaled, None)
+    (Z,) = view.blocks(scaled, None)
+    full, Z = (form.toarray() if hasattr(form, "toarray") else form for form in (full, Z))
+    assert Z.shape == (500, 60)
+    energy = np.square(full).sum(axis=0)
+    np.testing.assert_array_equal(view.columns, np.sort(np.argsort(-energy)[:60]))
+    np.testing.assert_allclose(Z, full[:, view.columns])
+    without, with_norms = view.widths
+    assert with_norms == 60
+    np.testing.assert_array_equal(view.columns[without:] >= full.shape[1] - 4, True)
+    np.testing.assert_array_equal(view.columns[:without] < full.shape[1] - 4, True)
+    assert metrics.f1(Y, model.predict(X)) > 0.9 * metrics.f1(Y, whole.predict(X))
+
+
+@pytest.mark.parametrize("limit", ["_MOST_ROWS", "_SCORE_BYTES"])
+def test_many_samples_are_cross_fitted_on_some(limit, monkeypatch):
+    rng = np.random.default_rng(0)
+    Y = rng.random((1200, 3)) < 0.5
+    X = Y @ rng.standard_normal((3, 6)) + 0.1 * rng.standard_normal((1200, 6))
+    monkeypatch.setattr(f"sdgs._search.{limit}", 1000)  # of which every label needs 144 bytes a sample; but 1000 may be
+    tried = []
+
+    class Watched(SDGSClassifier):
+        def _cross_fit(self, *args, **options):
+            tried.append(super()._cross_fit(*args, **options))
+            return tried[-1]
+
+    model = Watched(random_state=0).fit(X, Y)
+    (cross_fit,) = tried
+    assert cross_fit.rows.size == 1000
+    assert (np.diff(cross_fit.rows) > 0).all()
+    assert model.decomposition_.shape[0] == 1200
+    assert metrics.f1(Y, model.predict(X)) > 0.9
+
+
+@pytest.mark.parametrize("readout", ["ridge", "norm"])
+def test_blocks_of_rows_change_nothing(words, readout, monkeypatch):
+    X, Y = words
+    big = vstack([X] * 5, format="csr")
+    model = SDGSClassifier(readout=readout, random_state=0).fit(X, csr_array(Y))
+    expected, scores = model.predict(big).toarray(), model.decision_function(big)
+    for part in ("_views", "_base", "_rows"):
+        name = "_BLOCK_ENTRIES" if part == "_rows" else "_BLOCK_BYTES"
+        monkeypatch.setattr(f"sdgs.{part}.{name}", 1)
+    assert model._members[0].view.block_rows == 1024
+    np.testing.assert_array_equal(model.predict(big).toarray(), expected)
+    np.testing.assert_allclose(model.decision_function(big), scores, atol=1e-9)
+    again = SDGSClassifier(readout=readout, random_state=0).fit(X, csr_array(Y))
+    np.testing.assert_allclose(again.decision_function(big), scores, atol=1e-9)

@@ -4,13 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from sdgs._validation import check_labels
+
+_BLOCK_BYTES = 1 << 28  # of scores
 
 
 class LabelTarget:
@@ -121,13 +123,22 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
             return self.classes_[best]
         # Not from what decision_function shows, which is rounded to the precision of X: thresholds are exact.
-        positive = self._positive(self._scores(self._check_X(X, reset=False))).astype(self._label_dtype)
+        positive = self._decided(self._check_X(X, reset=False))
         if self._label_columns is not None:
             import pandas as pd
 
             index = X.index if isinstance(X, pd.DataFrame) else None
             return pd.DataFrame(positive, index=index, columns=self._label_columns.index).astype(self._label_columns)
-        return csr_array(positive) if self._sparse_labels else positive
+        return positive
+
+    def _decided(self, X: Any) -> Any:
+        """0/1 as ``y`` was, by blocks of rows: their scores may take far more memory than what comes of them."""
+        step = max(_BLOCK_BYTES // (8 * len(self.classes_)), 1024)
+        parts = []
+        for start in range(0, X.shape[0], step):
+            part = self._positive(self._scores(X[start : start + step])).astype(self._label_dtype)
+            parts.append(csr_array(part) if self._sparse_labels else part)
+        return csr_array(vstack(parts, format="csr")) if self._sparse_labels else np.vstack(parts)
 
     def _check_parameters(self) -> None:
         raise NotImplementedError

@@ -10,9 +10,10 @@ from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 from sdgs._model import PENALTIES, Member, SDGSModel, scalings_of
+from sdgs._scaling import possible_scalings
 from sdgs._search import walk
 from sdgs._validation import check_choice, check_number
-from sdgs._views import Setting, learn_view, possible_scalings
+from sdgs._views import Setting, learn_view
 
 HUBERS = (None, 0.1, 0.05)  # what "auto" chooses from; for samples of unit norm
 

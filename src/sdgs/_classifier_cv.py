@@ -11,9 +11,10 @@ from scipy.sparse import issparse
 
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
+from sdgs._scaling import possible_scalings
 from sdgs._search import Trial, relative_cost, walk
 from sdgs._validation import check_int, check_number
-from sdgs._views import Setting, possible_scalings
+from sdgs._views import Setting
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
@@ -137,16 +138,16 @@ class SDGSClassifierCV(SDGSModel):
         self._check_thresholds(labels.shape[1])
         labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
         n, k = labels.shape
-        some = np.arange(n)
-        if n > self.max_rows:
-            some = np.sort(np.random.default_rng(training.seed).choice(n, self.max_rows, replace=False))
         penalties = _given(self.penalties, ())
-        cross_fit = self._cross_fit(X[some], labels[some], scalings, training, penalties)
+        cross_fit = self._cross_fit(X, labels, scalings, training, penalties, most=self.max_rows)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes.items()})
         # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
         # sparse samples has a look at scalings beside it.
-        trying, fitting = (0.5 if issparse(X) else 0.75) * len(some) / n, 0.25 if len(some) == n else 1.0
+        trying, fitting = (
+            (0.5 if issparse(X) else 0.75) * cross_fit.rows.size / n,
+            0.25 if cross_fit.rows.size == n else 1.0,
+        )
         spent, seconds = 0.0, list[float]()
 
         def affordable(setting: Setting) -> bool:
@@ -179,7 +180,7 @@ class SDGSClassifierCV(SDGSModel):
             "averaged": [i in ranked for i in range(len(tried))],
         }
         self.best_score_, self.best_params_ = first.value, asdict(first.setting)
-        if len(some) < n:
+        if cross_fit.rows.size < n:
             on_all = self._cross_fit(X, labels, scalings, training, penalties)
             best = [on_all(trial.setting) for trial in best]
         self._read_out(X, labels, scalings, training, best)

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from sdgs._base import MultiLabelClassifier
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._readout import Ridge, calibrate, ridge_path
+from sdgs._scaling import SCALINGS, Scaling, learn_scaling
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed
-from sdgs._views import SCALINGS, Scaling, Training, View, is_dirty, learn_scaling, learn_view
+from sdgs._views import Training, View, is_dirty, learn_view
 from sdgs.coding import least_squares_parts
 
 # What the ridge penalty is chosen from; for samples of unit norm.
@@ -38,7 +39,9 @@ class Member:
     def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
-        return self.ridge.scores(self.view.features(self.scaling(X)[0], n_jobs)[0])
+        step = self.view.block_rows  # so that nothing is as large as X, not even X scaled
+        blocks = (self.scaling(X[start : start + step])[0] for start in range(0, X.shape[0], step))
+        return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])
 
 
 def _reads_by_ridge(model: "SDGSModel") -> bool:
@@ -81,6 +84,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         scalings: Callable[[str | None], Scaling],
         training: Training,
         penalties: Sequence[float],
+        **options: Any,
     ) -> CrossFit:
         return CrossFit(
             X,
@@ -90,6 +94,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
             penalties=penalties,
             n_folds=self.cv,
             decision=self._expected_best(labels),
+            **options,
         )
 
     def _expected_best(self, labels: Any) -> Decision:
@@ -117,15 +122,15 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         trials: list[Trial],
     ) -> None:
         """Learn the members from all samples, and how to calibrate and decide on what they say on average."""
-        Y = labels.toarray().astype(np.float64)
         self._members = []
         for trial in trials:
             scaling = scalings(trial.setting.scaling)
             scaled = scaling(X)[0]
             view = learn_view(scaled, labels, trial.setting, training, for_dirty=True)
-            Z, widths = view.features(scaled, self.n_jobs)
-            (ridge,) = ridge_path(Z, Y, [trial.penalty], [widths[trial.uses_norms]])
+            width = view.widths[trial.uses_norms]
+            (ridge,) = ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width])
             self._members.append(Member(scaling, view, ridge))
+        Y = labels[trials[0].rows].toarray().astype(np.float64)
         scores = np.mean([trial.scores for trial in trials], axis=0)
         self._calibration = calibrate(scores, Y)
         at_least_one = self._gives_at_least_one(labels)

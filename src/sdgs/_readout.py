@@ -3,13 +3,14 @@
 Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -31,27 +32,29 @@ class Ridge:
         return np.asarray(Z[:, : self.coef.shape[1]] @ self.coef.T + self.intercept)
 
 
-def ridge_path(Z: Array, Y: Array, penalties: Sequence[float], widths: Sequence[int] | None = None) -> list[Ridge]:
+def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths: Sequence[int]) -> list[Ridge]:
     r"""Multi-output ridge regressions, with intercept: for every number of leading columns, every penalty.
 
     .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \|W\|_F^2
 
     With Z and Y centred, W^T = (Z^T Z + lambda)^-1 Z^T Y, or Z^T (Z Z^T + lambda)^-1 Y where that is smaller. One
     Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
-    still take less time than one eigendecomposition, which would serve all penalties.
+    still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, each
+    dense or CSR, and is never in memory as a whole unless it has fewer rows than columns.
     """
-    widths = [Z.shape[1]] if widths is None else widths
-    Z_mean, Y_mean = Z.mean(axis=0), Y.mean(axis=0)
-    Z, Y = Z - Z_mean, Y - Y_mean
     found: dict[tuple[int, float], Array] = {}
-    if Z.shape[0] < min(widths):
+    if Y.shape[0] < min(widths):
+        Z = np.vstack([block.toarray() if issparse(block) else block for block in blocks])
+        Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
+        Z -= Z_mean
+        centred = (Y.toarray() if issparse(Y) else Y) - Y_mean
         for width in widths:
             leading = Z[:, :width]
             products = leading @ leading.T
             for penalty in penalties:
-                found[width, penalty] = leading.T @ _solved(products, penalty, Y, [len(Y)])[0]
+                found[width, penalty] = leading.T @ _solved(products, penalty, centred, [len(Z)])[0]
     else:
-        products, right = Z.T @ Z, Z.T @ Y
+        products, right, Z_mean, Y_mean = _moments(blocks, Y)
         for penalty in penalties:
             for width, W in zip(widths, _solved(products, penalty, right, widths), strict=True):
                 found[width, penalty] = W
@@ -61,6 +64,48 @@ def ridge_path(Z: Array, Y: Array, penalties: Sequence[float], widths: Sequence[
             coef = found[width, penalty].T
             models.append(Ridge(coef, Y_mean - coef @ Z_mean[:width]))
     return models
+
+
+def _moments(blocks: Iterable[Any], Y: Any) -> tuple[Array, Array, Array, Array]:
+    """Z^T Z and Z^T Y of centred Z and Y, and the means of both."""
+    products = right = total = shift = np.zeros(0)
+    start = 0
+    for Z in blocks:
+        if start == 0:
+            # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
+            # one, and must stay sparse.
+            shift = np.zeros(Z.shape[1]) if issparse(Z) else Z.mean(axis=0)
+            products = np.zeros((shift.size, shift.size))
+            right, total = np.zeros((shift.size, Y.shape[1])), np.zeros(shift.size)
+        if shift.any():
+            Z = (Z.toarray() if issparse(Z) else Z) - shift
+        part = Y[start : start + Z.shape[0]]
+        _add_products(Z, products)
+        right += (part.T @ Z).T
+        total += np.asarray(Z.sum(axis=0)).reshape(-1)
+        start += Z.shape[0]
+    mean, Y_mean = total / start, _mean(Y)
+    products -= np.outer(total, mean)
+    right -= np.outer(total, Y_mean)
+    return products, right, mean + shift, Y_mean
+
+
+def _add_products(Z: Any, products: Array) -> None:
+    """Add Z^T Z."""
+    if not issparse(Z):
+        products += Z.T @ Z
+        return
+    from sdgs._readout_kernel import add_products
+
+    Z.sort_indices()
+    above = np.zeros_like(products)
+    add_products(Z.indptr, Z.indices, Z.data, above)
+    products += above
+    products += np.triu(above, 1).T
+
+
+def _mean(Y: Any) -> Array:
+    return np.asarray(Y.mean(axis=0), dtype=np.float64).reshape(-1)
 
 
 def _solved(A: Array, penalty: float, right: Array, widths: Sequence[int]) -> list[Array]:
@@ -95,7 +140,7 @@ class Calibration:
 
 
 def cross_fitted(
-    features: Callable[[int], tuple[Array, Array, Sequence[int]]],
+    features: Callable[[int], tuple[Iterable[Any], Iterable[Any], Sequence[int]]],
     Y: Array,
     folds: Sequence[Fold],
     penalties: Sequence[float],
@@ -103,20 +148,23 @@ def cross_fitted(
 ) -> list[list[Array]]:
     """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
 
-    ``features(i)`` gives the features of the training and of the test rows of fold i, learnt from the training rows
-    alone, and numbers of leading columns to read from. What features that were learnt from all rows say of those same
-    rows is too good, and a penalty or a threshold chosen on it is wrong by far.
+    ``features(i)`` gives the features of the training and of the test rows of fold i, in blocks, learnt from the
+    training rows alone, and numbers of leading columns to read from. What features that were learnt from all rows say
+    of those same rows is too good, and a penalty or a threshold chosen on it is wrong by far.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
     scores = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
-        Z, Z_test, widths = features(i)
-        models = iter(ridge_path(Z, Y[train], penalties, widths))
-        for of_width in scores:
-            for of_penalty in of_width:
-                of_penalty[test] = next(models).scores(Z_test)
+        Z_train, Z_test, widths = features(i)
+        models = ridge_path(Z_train, Y[train], penalties, widths)
+        start = 0
+        for Z in Z_test:
+            rows = test[start : start + Z.shape[0]]
+            for number, model in enumerate(models):
+                scores[number // len(penalties)][number % len(penalties)][rows] = model.scores(Z)
+            start += Z.shape[0]
     return scores
 
 

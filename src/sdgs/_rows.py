@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+_BLOCK_ENTRIES = 1 << 22  # looked at in one go
+
 
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
@@ -15,14 +17,27 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     observed ones are on average: with m of p observed the norm is sqrt(p / m) times that of the observed ones.
     """
     X = X.copy()
+    step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
+    if issparse(X):  # as many stored entries, if rows are alike
+        step = max(int(_BLOCK_ENTRIES * X.shape[0] / max(X.nnz, 1)), 1)
+    parts = [_row_sizes(X[start : start + step]) for start in range(0, X.shape[0], step)]
+    largest, norms = (np.concatenate([part[i] for part in parts] or [np.empty(0, dtype=X.dtype)]) for i in (0, 1))
+    _divide_rows(X, largest)
+    _divide_rows(X, norms)
+    with np.errstate(over="ignore"):
+        return X, largest * norms
+
+
+def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+    """The largest magnitude of each row, and the norm of what is left when the row is divided by it."""
     missing = np.isnan(X.data if issparse(X) else X)
     values = _filled(X, missing) if missing.any() else X
     if issparse(X):
         largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
     else:
         largest = np.abs(values).max(axis=1, initial=0)
-    _divide_rows(X, largest)
-    values = _filled(X, missing) if missing.any() else X
+    values = values.copy()
+    _divide_rows(values, largest)
     squares = (
         np.asarray(values.multiply(values).sum(axis=1)).reshape(-1)
         if issparse(X)
@@ -31,10 +46,7 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     if missing.any():
         gaps = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
         squares = squares * (X.shape[1] / np.maximum(X.shape[1] - gaps, 1))
-    norms = np.sqrt(squares).astype(X.dtype)
-    _divide_rows(X, norms)
-    with np.errstate(over="ignore"):
-        return X, largest * norms
+    return largest, np.sqrt(squares).astype(X.dtype)
 
 
 def _filled(X: Any, missing: NDArray[np.bool_]) -> Any:

@@ -5,24 +5,27 @@ samples; the folds) is computed once.
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from sdgs._decision import Decision, value
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
-from sdgs._views import Scaling, Setting, Training, is_dirty, learn_view
+from sdgs._scaling import Scaling
+from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, strongest_columns
 
 Array = NDArray[np.floating[Any]]
 
 _ENOUGH = 2_000_000  # scores to compare two penalties on
 _WORTH = 0.001
+_MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
+_QUICK = 2048  # columns that a quick look goes by
+_SCORE_BYTES = 1 << 31  # for the scores of all penalties
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +41,25 @@ class Trial:
         Whether the norms of the code are better read or left out.
     value : float
         The metric on the cross-fitted scores, calibrated and decided on; the larger the better.
-    scores : ndarray of shape (n, k)
-        Cross-fitted: what a model says of each sample that was not learnt from it.
+    rows : ndarray of shape (m,)
+        The samples that it was tried on.
+    scores : ndarray of shape (m, k)
+        Cross-fitted: what a model says of each of those that was not learnt from it.
     """
 
     setting: Setting
     penalty: float
     uses_norms: bool
     value: float
+    rows: NDArray[np.intp]
     scores: Array
 
 
 class CrossFit:
-    """Tries settings on samples ``X`` with labels ``Y`` (CSR), all on the same folds."""
+    """Tries settings on samples ``X`` with labels ``Y`` (CSR), all on the same folds.
+
+    On ``most`` of them at most (None: 50,000), drawn at random, and on no more than there is memory for the scores of.
+    """
 
     def __init__(
         self,
@@ -62,7 +71,12 @@ class CrossFit:
         penalties: Sequence[float],
         n_folds: int,
         decision: Decision,
+        most: int | None = None,
     ) -> None:
+        affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
+        self.rows = _some_rows(labels.shape[0], min(most or _MOST_ROWS, affordable), training.seed)
+        if self.rows.size < labels.shape[0]:
+            X, labels = X[self.rows], labels[self.rows]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
         self._penalties, self._decision = tuple(penalties), decision
         self._Y = labels.toarray().astype(np.float64)
@@ -79,22 +93,21 @@ class CrossFit:
             self._known = [{} for _ in self._folds]
         X, n_jobs = self._scaled[1], self._training.n_jobs
 
-        def features(fold: int) -> tuple[Array, Array, tuple[int, int]]:
+        def features(fold: int) -> tuple[Iterator[Any], Iterator[Any], tuple[int, int]]:
             (train, test), known = self._folds[fold], self._known[fold]
             with warnings.catch_warnings():  # the decomposition of all rows says it once
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 view = learn_view(
                     X[train], self._labels[train], setting, self._training, for_dirty=is_dirty(X, setting), known=known
                 )
-            Z, widths = view.features(X[train], n_jobs)
-            return Z, view.features(X[test], n_jobs)[0], widths
+            return view.blocks(X[train], n_jobs), view.blocks(X[test], n_jobs), view.widths
 
         without, with_norms = cross_fitted(features, self._Y, self._folds, self._penalties, 2)
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
         penalty, uses_norms, scores = max(choices, key=lambda choice: self._value(choice[2][some], self._Y[some]))
-        return Trial(setting, penalty, uses_norms, self._value(scores, self._Y), scores)
+        return Trial(setting, penalty, uses_norms, self._value(scores, self._Y), self.rows, scores)
 
     def best_scaling(self, candidates: Sequence[str]) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
@@ -104,10 +117,11 @@ class CrossFit:
 
         def tried(how: str) -> float:
             X = self._scalings(how)(self._X)[0]
+            Z = side_by_side(chosen([X], strongest_columns([X], _QUICK)))
 
-            def features(fold: int) -> tuple[Array, Array, tuple[int]]:
-                Z, Z_test = (X[part].toarray() if issparse(X) else X[part] for part in self._folds[fold])
-                return Z, Z_test, (Z.shape[1],)
+            def features(fold: int) -> tuple[list[Any], list[Any], tuple[int]]:
+                train, test = self._folds[fold]
+                return [Z[train]], [Z[test]], (Z.shape[1],)
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
@@ -119,6 +133,11 @@ class CrossFit:
         """The metric of what cross-fitted scores predict."""
         P = calibrate(scores, Y).probabilities(scores)
         return value(self._decision.metric, Y, self._decision.labels(P))
+
+
+def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
+    """All, or ``most`` at random, in order."""
+    return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def relative_cost(setting: Setting, n_labels: int, n_features: int) -> float:

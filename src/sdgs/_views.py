@@ -1,31 +1,32 @@
-"""What labels are read from: samples scaled, cleaned, mapped if asked for, and coded over subspaces of the labels.
+"""What labels are read from: scaled samples cleaned, mapped if asked for, and coded over subspaces of the labels.
 
 Plain functions on arrays; X (n, p) is dense or CSR, and complete or not.
 """
 
 import warnings
-from collections.abc import Hashable, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.kernel_approximation import Nystroem
-from sklearn.preprocessing import StandardScaler
 
-from sdgs._rows import narrow_indices, unit_rows
+from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
 from sdgs.coding import GroupCodes, cleaned_samples, group_lasso
 from sdgs.decomposition import Decomposition, decompose
 
 Array = NDArray[np.floating[Any]]
 Components = tuple[Array, ...]
-SCALINGS = ("rows", "columns", "idf", None)
 
-_OFTEN = 0.2  # a larger share of negative entries is no accident
+# Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
+WIDEST = 4096
+_LOOKED_AT = 4096  # samples that say which columns have most energy
+_BLOCK_BYTES = 1 << 28  # of what is read from, dense
+_SPARSE_PAYS = 8  # times as many columns as stored entries
 
 
 @dataclass(frozen=True)
@@ -53,74 +54,6 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
-    """Samples made comparable: columns weighted by ``scaler``, if there is one, then rows of unit norm, if asked."""
-
-    scaler: Any
-    to_unit_rows: bool
-
-    def columns(self, X: Any) -> Any:
-        """The samples with their columns weighted."""
-        if isinstance(self.scaler, StandardScaler):
-            return self.scaler.transform(X.toarray() if issparse(X) else X)  # training was dense
-        if isinstance(self.scaler, TfidfTransformer):
-            idf = self.scaler.idf_.astype(X.dtype)  # its own transform takes no NaN
-            return csr_array((X.data * idf[X.indices], X.indices, X.indptr), shape=X.shape) if issparse(X) else X * idf
-        return X
-
-    def __call__(self, X: Any) -> tuple[Any, Array]:
-        """The samples as the method sees them, and the norms that they had before."""
-        X = self.columns(X)
-        return unit_rows(X) if self.to_unit_rows else (X, np.ones(X.shape[0], dtype=X.dtype))
-
-
-def learn_scaling(X: Any, how: str | None) -> Scaling:
-    """``how`` is one of ``SCALINGS``; see :class:`sdgs.SDGSClassifier`."""
-    scaler = None
-    if how == "columns":
-        if issparse(X):
-            raise ValueError('scaling="columns" would fill sparse X with non-zeros. Pass it dense, or use "rows".')
-        scaler = _standardiser(X)
-    elif how == "idf":
-        if has_missing(X):
-            raise ValueError('scaling="idf" counts the samples that have a word, so X must be complete. Use "rows".')
-        if issparse(X):
-            X = narrow_indices(X).copy()
-            X.sum_duplicates()
-            X.eliminate_zeros()  # a word that is stored as absent is absent
-        scaler = TfidfTransformer(norm=None).fit(X)
-    return Scaling(scaler, how is not None)
-
-
-def possible_scalings(X: Any) -> tuple[str, ...]:
-    """What may suit ``X``, the likeliest first.
-
-    Counts and images have no negative entries but corrupted ones, and mean sums: centring would take that from them.
-    Measurements in different units must be made comparable first, and some of those are often negative. Rare words say
-    more than frequent ones, except where they do not.
-    """
-    if issparse(X):
-        return ("rows",) if has_missing(X) else ("idf", "rows")
-    observed = np.maximum((~np.isnan(X)).sum(axis=0), 1)
-    if ((X < 0).sum(axis=0) / observed).max() > _OFTEN:
-        return ("columns",)
-    with np.errstate(over="ignore", invalid="ignore"):
-        varies = bool(np.isfinite(np.nanvar(np.nan_to_num(X), axis=0)).all())  # or it cannot be standardised
-    return ("rows", "columns") if varies else ("rows",)
-
-
-def _standardiser(X: Array) -> StandardScaler:
-    """Of what was observed of each column; a column of which nothing was is left alone."""
-    with np.errstate(all="ignore"):
-        scaler = StandardScaler().fit(X)
-    unknown = np.isnan(X).all(axis=0)
-    scaler.mean_[unknown], scaler.scale_[unknown] = 0.0, 1.0
-    if not np.isfinite(scaler.scale_).all():
-        raise ValueError("X has columns whose variance overflows. Scale them down.")
-    return scaler
-
-
-@dataclass(frozen=True, eq=False)
 class View:
     """Samples as a setting sees them: cleaned, and coded over subspaces that were learnt from the training samples.
 
@@ -132,7 +65,9 @@ class View:
     setting: Setting
     decomposition: Decomposition | None  # of the samples themselves; None if complete samples are all it will see
     kernel: tuple[Nystroem, Components] | None
+    n_features: int
     n_labels: int
+    columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """Of scaled samples, over the subspaces of the labels among the samples themselves."""
@@ -146,25 +81,87 @@ class View:
         assert self.decomposition is not None
         return cleaned_samples(X, self.codes(X, n_jobs), self.decomposition.components)
 
-    def features(self, X: Any, n_jobs: int | None) -> tuple[Array, tuple[int, int]]:
-        """Of scaled samples, dense, and how many of the columns to read without and with the last ones.
+    def blocks(self, X: Any, n_jobs: int | None) -> Iterator[Any]:
+        """The features of scaled samples, for some rows after the other: (rows, width), dense or CSR, float64."""
+        for start in range(0, X.shape[0], self.block_rows):
+            yield side_by_side(chosen(self._parts(X[start : start + self.block_rows], n_jobs), self.columns))
 
-        Those are: the sample, cleaned; its image under the map, if there is one; its code; and last the norms of the
-        code. The signs of the code say much where a label always pushes a sample the same way, as words do, and its
-        norms where a label has no such direction. Where they are not needed norms only harm, so they can be left out.
+    @property
+    def block_rows(self) -> int:
+        """Samples whose features are made in one go."""
+        width = sum(self._sizes) if self.columns is None else self.columns.size
+        return max(_BLOCK_BYTES // (8 * width), 1024)
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """How many of the features to read without and with the last ones, the norms."""
+        first = sum(self._sizes[:-1])
+        if self.columns is None:
+            return first, first + self.n_labels
+        return int(np.searchsorted(self.columns, first)), self.columns.size
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Columns of each of the parts."""
+        if self.kernel is None:
+            assert self.decomposition is not None
+            return [self.n_features, sum(map(len, self.decomposition.components)), self.n_labels]
+        chart, components = self.kernel
+        return [self.n_features, chart.components_.shape[0], sum(map(len, components)), self.n_labels]
+
+    def _parts(self, X: Any, n_jobs: int | None) -> list[Any]:
+        """The sample, cleaned; its image under the map, if there is one; its code; and last the norms of the code.
+
+        The signs of the code say much where a label always pushes a sample the same way, as words do, and its norms
+        where a label has no such direction. Where they are not needed norms only harm, so they can be left out.
         """
         if self.kernel is None:
             result = self.codes(X, n_jobs)
             assert self.decomposition is not None
-            cleaned = cleaned_samples(X, result, self.decomposition.components)
-            images = []
-        else:
-            cleaned = self.cleaned(X, n_jobs)
-            images = [_image(self.kernel[0], cleaned)]
-            result = _codes(images[0], self.kernel[1], self.setting, n_jobs, robust=False)
-        sample = cleaned.toarray() if issparse(cleaned) else cleaned
-        Z = np.hstack([sample, *images, result.codes.toarray(), result.l1_norms()]).astype(np.float64)
-        return Z, (Z.shape[1] - self.n_labels, Z.shape[1])
+            return [cleaned_samples(X, result, self.decomposition.components), result.codes, result.sparse_l1_norms()]
+        cleaned = self.cleaned(X, n_jobs)
+        image = _image(self.kernel[0], cleaned)
+        result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
+        return [cleaned, image, result.codes, result.sparse_l1_norms()]
+
+    def narrowed(self, X: Any, n_jobs: int | None) -> "View":
+        """The same for reading from no more than ``WIDEST`` features: those that have most energy in samples X.
+
+        The penalty of a ridge regression leaves next to nothing of the others anyhow.
+        """
+        if sum(self._sizes) <= WIDEST:
+            return self
+        some = X[:: max(1, X.shape[0] // _LOOKED_AT)]
+        return replace(self, columns=strongest_columns(self._parts(some, n_jobs), WIDEST))
+
+
+def strongest_columns(parts: Sequence[Any], most: int) -> NDArray[np.intp] | None:
+    """The ``most`` columns of most energy, of matrices side by side, in order; None if these are all."""
+    energy = np.concatenate([np.asarray((part * part).sum(axis=0), dtype=np.float64).reshape(-1) for part in parts])
+    if energy.size <= most:
+        return None
+    return np.sort(np.argsort(-energy, kind="stable")[:most])
+
+
+def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[Any]:
+    """Of matrices side by side, these columns."""
+    if columns is None:
+        return parts
+    bounds = np.cumsum([0, *(part.shape[1] for part in parts)])
+    cuts = np.searchsorted(columns, bounds)
+    return [
+        part[:, columns[first:last] - start]
+        for part, start, first, last in zip(parts, bounds[:-1], cuts[:-1], cuts[1:], strict=True)
+    ]
+
+
+def side_by_side(parts: Sequence[Any]) -> Any:
+    """One matrix, in float64: sparse where products of its rows are then much cheaper."""
+    n, width = parts[0].shape[0], sum(part.shape[1] for part in parts)
+    stored = sum(part.nnz if issparse(part) else part.size for part in parts) / max(n, 1)
+    if _SPARSE_PAYS * stored < width:
+        return csr_array(hstack([csr_array(part) for part in parts], format="csr", dtype=np.float64))
+    return np.hstack([part.toarray() if issparse(part) else part for part in parts]).astype(np.float64)
 
 
 def learn_view(
@@ -205,9 +202,9 @@ def learn_view(
     decomposition = None
     if setting.gamma is None or dirty or for_dirty:
         decomposition = once((setting.scaling, setting.n_components), lambda: taken_apart(X))
-    view = View(setting, decomposition, None, labels.shape[1])
+    view = View(setting, decomposition, None, X.shape[1], labels.shape[1])
     if setting.gamma is None:
-        return view
+        return view.narrowed(X, training.n_jobs)
 
     def mapped() -> tuple[Nystroem, Components]:
         cleaned = view.cleaned(X, training.n_jobs)
@@ -220,7 +217,7 @@ def learn_view(
 
     cleaned_by = (setting.alpha, setting.huber) if dirty else None
     kernel = once((setting.scaling, setting.n_components, setting.gamma, cleaned_by), mapped)
-    return View(setting, decomposition, kernel, labels.shape[1])
+    return replace(view, kernel=kernel).narrowed(X, training.n_jobs)
 
 
 def is_dirty(X: Any, setting: Setting) -> bool:

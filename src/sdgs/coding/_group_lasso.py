@@ -59,14 +59,18 @@ class GroupCodes:
 
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
+        norms: Array = self.sparse_l1_norms().toarray()
+        return norms
+
+    def sparse_l1_norms(self) -> csr_array:
+        """The same, sparse."""
         labels = len(self.groups) - 1
         label_of = np.repeat(np.arange(labels), np.diff(self.groups))
         member = csr_array(
             (np.ones(label_of.size, dtype=self.codes.dtype), (np.arange(label_of.size), label_of)),
             shape=(label_of.size, labels),
         )
-        norms: Array = (abs(self.codes) @ member).toarray()
-        return norms
+        return csr_array(abs(self.codes) @ member)
 
 
 def group_lasso(

@@ -17,8 +17,9 @@ from sdgs._classifier_cv import SDGSClassifierCV
 from sdgs._decision import Decision
 from sdgs._model import PENALTIES, scalings_of
 from sdgs._rows import narrow_indices
+from sdgs._scaling import possible_scalings
 from sdgs._search import CrossFit
-from sdgs._views import Training, possible_scalings
+from sdgs._views import Training
 from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.experiments._rivals import make_rival, prepared
 

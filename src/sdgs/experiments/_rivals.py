@@ -22,8 +22,8 @@ from sklearn.svm import LinearSVC
 from sdgs._decision import Decision, tuned_decision, value
 from sdgs._readout import Calibration, calibrate
 from sdgs._rows import narrow_indices
+from sdgs._scaling import learn_scaling
 from sdgs._validation import has_missing
-from sdgs._views import learn_scaling
 from sdgs.baselines import BinaryRelevance, MLkNN
 
 Scores = NDArray[np.float64]
