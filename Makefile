@@ -20,8 +20,9 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(VENV)/.test
-	$(BIN)/python benchmarks/solvers.py
+# For less, for more, and for all of it: make bench ARGS=--quick, ARGS=--large; DATA as below.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks $(if $(DATA),--data-home $(DATA)) $(ARGS)
 
 # The paper's data are not part of the project: make reproduce DATA=folder, or set SDGS_DATA.
 reproduce: $(VENV)/.report
