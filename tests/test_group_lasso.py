@@ -1,3 +1,5 @@
+from unittest import mock
+
 import joblib
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from sklearn.linear_model import Lasso
 
 from reference import certificate, group_lasso_by_proximal_gradient, objective
 from sdgs import group_lasso
+from sdgs.coding import _plain
 
 
 def alpha_max(x, components):
@@ -87,14 +90,16 @@ def problems(draw):
     problem=problems(),
     share=st.sampled_from([1e-3, 0.02, 0.1, 0.3, 0.7, 0.99]),
     exponent=st.sampled_from([-150, -20, 0, 20, 150]),
+    gram=st.booleans(),
 )
-def test_every_row_is_certified(problem, share, exponent):
+def test_every_row_is_certified(problem, share, exponent, gram):
     X, components = problem
     if not any(len(C) and np.any(X @ C.T) for C in components):
         return
     alpha = share * max(alpha_max(x, components) for x in X if any(len(C) for C in components))
     scale = 10.0**exponent
-    result = group_lasso(X * scale, components, alpha * scale)
+    with mock.patch("sdgs.coding._group_lasso._MOST_PRODUCTS", 8192 if gram else 0):
+        result = group_lasso(X * scale, components, alpha * scale)
     codes = result.codes.toarray() / scale
     assert result.converged.all()
     for x, b, gap in zip(X, codes, result.gap, strict=True):
@@ -116,6 +121,35 @@ def test_many_groups_that_nearly_share_a_space(seed):
     X = rng.standard_normal((20, 8)) @ shared
     result = group_lasso(X / np.linalg.norm(X, axis=1, keepdims=True), [np.linalg.qr(B.T)[0].T for B in bases], 0.12)
     assert result.converged.all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_without_the_products_of_the_dictionary(subspaces, monkeypatch, dtype, form):
+    """More groups than a row's set begins with, so that it has to grow."""
+    components = [C.astype(dtype) for C in subspaces(60, 2, 40)]
+    X = np.random.default_rng(4).standard_normal((30, 40)).astype(dtype)
+    expected = group_lasso(form(X), components, 0.5, tol=1e-6)
+    monkeypatch.setattr("sdgs.coding._group_lasso._MOST_PRODUCTS", 119)
+    calls = []
+    original = _plain.solve_by_gram
+    monkeypatch.setattr(_plain, "solve_by_gram", lambda *args: calls.append(args[1].shape) or original(*args))
+    result = group_lasso(form(X), components, 0.5, tol=1e-6)
+    assert result.converged.all()
+    assert max(calls)[0] < 120
+    assert result.codes.dtype == dtype
+    assert (np.diff(result.codes.indptr) > 32).any()
+    for x, b, theirs in zip(X, result.codes.toarray(), expected.codes.toarray(), strict=True):
+        assert objective(x, components, b, 0.5) == pytest.approx(objective(x, components, theirs, 0.5), rel=1e-5)
+
+
+def test_without_the_products_too_few_iterations_are_reported(subspaces, monkeypatch):
+    monkeypatch.setattr("sdgs.coding._group_lasso._MOST_PRODUCTS", 0)
+    X = np.random.default_rng(4).standard_normal((5, 20))
+    with pytest.warns(ConvergenceWarning, match="5 of 5 rows"):
+        result = group_lasso(X, subspaces(40, 2, 20), 0.01, tol=1e-10, max_iter=3)
+    assert not result.converged.any()
+    assert (result.n_iter <= 4).all()
 
 
 def test_alpha_next_to_nothing(subspaces):

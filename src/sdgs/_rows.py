@@ -28,6 +28,19 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
         return X, largest * norms
 
 
+def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
+    """The norms of the rows of ``X``, complete, where no square overflows or vanishes; None where one may."""
+    if issparse(X):
+        ones = np.ones(X.shape[1], dtype=X.dtype)
+        squares = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ ones
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    limits = np.finfo(X.dtype)
+    if squares.size and not (limits.tiny / limits.eps**2 < squares.min() and squares.max() < limits.max * limits.eps):
+        return None
+    return np.sqrt(squares)
+
+
 def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
     """The largest magnitude of each row, and the norm of what is left when the row is divided by it."""
     missing = np.isnan(X.data if issparse(X) else X)

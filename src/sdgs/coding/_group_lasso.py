@@ -12,8 +12,9 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sdgs._rows import unit_rows
+from sdgs._rows import safe_row_norms, unit_rows
 from sdgs._validation import check_features, check_int, check_n_jobs, check_number, has_missing
+from sdgs.coding._plain import solve_by_gram, solve_by_sets
 from sdgs.coding._robust import solve_robust
 
 Array = NDArray[np.floating[Any]]
@@ -23,6 +24,8 @@ _CHUNK_ROWS = 1024
 _CHUNK_BYTES = 64 << 20
 # Products and codes in float32 are off by about this much: no smaller gap can be told from zero.
 _FLOAT32_TOL = 1e-6
+# Coordinates whose products with each other are kept: 512 MiB.
+_MOST_PRODUCTS = 8192
 # Missing entries of sparse samples that are filled in one go.
 _FILLED = 4096
 
@@ -123,9 +126,12 @@ def group_lasso(
     Notes
     -----
     Memory: the codes, the Gram matrix of the dictionary (R x R), and for each thread 64 MiB and the squares of the
-    largest working set. Where subspaces coincide the code is not unique: objective and gap are right, but which of the
-    twins gets the coefficients is arbitrary. So it is, and the convergence slow, where ``huber`` is exactly ``alpha``
-    and a subspace holds a unit vector: code and residual can then be traded for each other.
+    largest working set. Beyond R = 8192 the Gram matrix is not formed, but for missing entries and ``huber``: then
+    every check of a row costs a product with the whole dictionary, and every row the products of its own working sets.
+
+    Where subspaces coincide the code is not unique: objective and gap are right, but which of the twins gets the
+    coefficients is arbitrary. So it is, and the convergence slow, where ``huber`` is exactly ``alpha`` and a subspace
+    holds a unit vector: code and residual can then be traded for each other.
 
     Examples
     --------
@@ -152,7 +158,7 @@ def group_lasso(
     n, R = X.shape[0], C.shape[0]
     # Empty groups would share a start with their neighbour; the solver never sees them.
     starts = np.unique(groups)
-    G = C.astype(np.float64) @ C.T.astype(np.float64)
+    G = C.astype(np.float64) @ C.T.astype(np.float64) if R <= _MOST_PRODUCTS or robust else None
     pinv = np.linalg.pinv(C) if alpha == 0 and R > 0 else None
     row_bytes = 16 * (R + (0 if issparse(X) and not robust else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
@@ -161,15 +167,33 @@ def group_lasso(
     def code(block: slice) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
         if robust:
             b, gap, n_iter, s = solve_robust(X[block], C, G, starts, alpha, mu or np.inf, tol, max_iter)
-            return csr_array(b.astype(X.dtype)), gap, n_iter, None if mu is None else csr_array(s.astype(X.dtype))
-        x, norms = unit_rows(X[block])
+            b, s = b.astype(X.dtype, copy=False), s.astype(X.dtype, copy=False)
+            return _sparse(b), gap, n_iter, None if mu is None else _sparse(s)
+        x = X[block]
+        norms = safe_row_norms(x)
+        if norms is None or pinv is not None:
+            x, norms = unit_rows(x)
+            units = np.ones_like(norms)
+        else:
+            units = norms  # to divide what comes of the rows by, and spare a copy of them
         if not np.isfinite(norms).all():
             raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
         if pinv is not None:
             b, gap, n_iter = _least_squares(x, C, pinv)
         else:
-            b, gap, n_iter = _solve(x, norms, C, G, starts, alpha, tol, max_iter)
-        return csr_array((b * norms[:, None].astype(np.float64)).astype(X.dtype)), gap, n_iter, None
+            c = np.ascontiguousarray(x @ C.T, dtype=np.float64)
+            c /= units[:, None]
+            with np.errstate(over="ignore", divide="ignore"):
+                # A row of norm s has s times the code of its unit row under alpha / s. No correlation of a unit row
+                # exceeds 1: above 2 nothing changes, and a zero row is as good as any. Far below the rounding of the
+                # gap nothing that can be seen changes either.
+                alphas = np.clip(alpha / norms.astype(np.float64), 1e-13, 2.0)
+            if G is None:
+                b, gap, n_iter = solve_by_sets(c, C, starts, alphas, tol, max_iter)
+            else:
+                b, gap, n_iter = solve_by_gram(c, G, starts, alphas, tol, max_iter)
+        b *= norms[:, None]
+        return _sparse(b.astype(X.dtype, copy=False)), gap, n_iter, None
 
     if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
         # Threads are over blocks: BLAS threads inside them would only fight for the same cores.
@@ -240,55 +264,30 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArr
     """The dictionary C (R, p), stacked, and the bounds (k + 1,) of its groups."""
     if components is None or len(components) == 0:
         raise ValueError("components is empty: pass a sequence of arrays, one a label.")
-    checked = []
+    parts = []
     for i, component in enumerate(components):
-        if issparse(component):
-            component = component.toarray()
-        part = np.asarray(component, dtype=dtype)
+        part = np.asarray(component.toarray() if issparse(component) else component, dtype=dtype)
         if part.ndim != 2 or part.shape[1] != p:
             raise ValueError(f"components[{i}] must have shape (r, {p}), one column a feature of X, got {part.shape}.")
-        # Written so that NaN fails it as well.
-        if not np.abs(part @ part.T - np.eye(len(part))).max(initial=0) <= 1e-4:
+        parts.append(part)
+    ranks = np.array([len(part) for part in parts])
+    for rank in np.unique(ranks):
+        alike = np.flatnonzero(ranks == rank)
+        stacked = np.stack([parts[i] for i in alike])
+        errors = np.abs(stacked @ stacked.transpose(0, 2, 1) - np.eye(rank)).max(axis=(1, 2), initial=0)
+        if not (errors <= 1e-4).all():  # written so that NaN fails it as well
             raise ValueError(
-                f"components[{i}] must have orthonormal rows. Pass the components of decompose, or "
-                "numpy.linalg.qr(rows.T).Q.T."
+                f"components[{alike[np.argmin(errors <= 1e-4)]}] must have orthonormal rows. Pass the components of "
+                "decompose, or numpy.linalg.qr(rows.T).Q.T."
             )
-        checked.append(part)
-    groups = np.concatenate([[0], np.cumsum([len(part) for part in checked])]).astype(np.int64)
-    return np.ascontiguousarray(np.vstack(checked)), groups
+    return np.ascontiguousarray(np.vstack(parts)), np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
 
 
-def _solve(
-    x: Any,
-    norms: Array,
-    C: Array,
-    G: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    alpha: float,
-    tol: float,
-    max_iter: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Codes of rows ``x`` of unit norm. A row of norm s has s times the code of its unit row under alpha / s."""
-    from sdgs.coding._kernel import solve_rows
-
-    n, R = x.shape[0], C.shape[0]
-    b = np.ascontiguousarray(x @ C.T, dtype=np.float64)
-    gap, n_iter = np.zeros(n), np.zeros(n, dtype=np.int64)
-    if R == 0:
-        return b, gap, n_iter
-    with np.errstate(over="ignore", divide="ignore"):
-        # No correlation of a unit row exceeds 1: above 2 nothing changes, and a zero row is as good as any. Far below
-        # the rounding of the gap nothing that can be seen changes either.
-        alphas = np.clip(alpha / norms.astype(np.float64), 1e-13, 2.0)
-    floats, ints = np.empty((14, R + 1)), np.empty((5, R + 1), dtype=np.int64)
-    size = min(R, 32 * int(np.diff(starts).max()))
-    row = 0
-    while True:
-        square = np.empty((4, size, size))
-        row = solve_rows(row, b, G, starts, alphas, tol, max_iter, gap, n_iter, square, floats, ints)
-        if row == n:
-            return b, gap, n_iter
-        size = min(R, 2 * size)
+def _sparse(A: Array) -> csr_array:
+    """A as CSR; scipy's own way goes over it several times."""
+    places = np.flatnonzero(A)
+    ptr = np.searchsorted(places, np.arange(len(A) + 1) * A.shape[1])
+    return csr_array((A.reshape(-1)[places], places % max(A.shape[1], 1), ptr), shape=A.shape)
 
 
 def _least_squares(x: Any, C: Array, pinv: Array) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
