@@ -140,7 +140,7 @@ def test_no_step_raises_the_error(problem, solver, dtype, sparse):
 def test_the_result_is_what_it_says(problem, solver, sparse):
     X, Y, ranks, K = problem
     given = csr_array(X) if sparse else X
-    with mock.patch("sdgs.decomposition._decompose._SMALL", 0):
+    with mock.patch("sdgs.decomposition._decompose._may_be_dense", return_value=False):
         result = decompose(given, Y, n_components=ranks, residual_size=K, solver=solver, max_iter=6, random_state=0)
     scale = np.abs(X).max() or 1.0
     assert result.shape == (*X.shape, Y.shape[1])
@@ -186,7 +186,7 @@ def test_sparse_samples_are_taken_apart_like_dense_ones(problem, solver, gaps):
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.3])
 @pytest.mark.parametrize("density", [0.02, 0.2, 1.0])
 def test_a_sparse_run_ends_where_a_dense_one_does(share, density, monkeypatch):
-    monkeypatch.setattr("sdgs.decomposition._decompose._SMALL", 0)
+    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
     rng = np.random.default_rng(0)
     X = np.abs(make_label_subspaces(150, 40, 6, n_components=2, noise=0.1, random_state=0).X)
     X *= rng.random(X.shape) < density
@@ -210,7 +210,7 @@ def test_sparse_samples_whose_entries_are_in_no_order_are_left_alone(gaps):
     X = csr_array((ordered.data[turned], ordered.indices[turned], ordered.indptr.copy()), shape=dense.shape)
     Y = rng.random((30, 3)) < 0.5
     options = {"n_components": 2, "residual_size": 20, "tol": 1e-2, "random_state": 0}
-    with mock.patch("sdgs.decomposition._decompose._SMALL", 0):
+    with mock.patch("sdgs.decomposition._decompose._may_be_dense", return_value=False):
         found = decompose(X, Y, **options)
     np.testing.assert_array_equal(X.toarray(), dense)
     np.testing.assert_allclose(found.objective, decompose(dense, Y, **options).objective)
@@ -252,6 +252,18 @@ def test_sparse_training_makes_nothing_as_large_as_a_dense_matrix():
     assert peak < dense / 10
 
 
+def test_sparse_samples_are_made_dense_only_where_it_costs_little(monkeypatch):
+    seen = []
+    for name in ("DenseAlternation", "SparseAlternation"):
+        monkeypatch.setattr(f"sdgs.decomposition._decompose.{name}", lambda *_, name=name: seen.append(name))
+    monkeypatch.setattr("sdgs.decomposition._decompose._decompose", lambda *_: mock.Mock(converged=True))
+    few, many = np.ones((5000, 1)), np.eye(5000)[:, :1250]
+    many[many.sum(axis=1) == 0, 0] = 1
+    for p, Y in ((800, few), (2000, few), (2000, many)):
+        decompose(random_array((5000, p), density=0.001, format="csr", rng=0), Y, n_components=1000)
+    assert seen == ["DenseAlternation", "SparseAlternation", "DenseAlternation"]
+
+
 def test_directions_that_rows_do_not_support_are_dropped():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 10))
@@ -279,9 +291,9 @@ def test_only_the_residual_reaches_samples_without_a_label():
 
 
 @pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_array, np.asfortranarray, lambda X: X.tolist()])
-@pytest.mark.parametrize("small", [0, 1 << 20])
-def test_the_form_of_the_input_does_not_matter(convert, small, monkeypatch):
-    monkeypatch.setattr("sdgs.decomposition._decompose._SMALL", small)
+@pytest.mark.parametrize("dense", [True, False])
+def test_the_form_of_the_input_does_not_matter(convert, dense, monkeypatch):
+    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: dense)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 15)) * (rng.uniform(size=(40, 15)) < 0.3)
     Y = rng.integers(0, 2, size=(40, 3))
@@ -390,7 +402,7 @@ def sparse_labels(n, k, per_row, seed=0):
 @pytest.mark.parametrize("solver", ["brp", "svd", "brp-fresh"])
 def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
     for name, value in {
-        "_decompose._SMALL": 0,
+        "_decompose._may_be_dense": lambda *_: False,
         "_alternation._WORTH": 0,
         "_alternation._BLOCK_BYTES": 1 << 12,
         "_sparse._BLOCK_ROWS": 16,

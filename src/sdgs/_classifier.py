@@ -54,7 +54,7 @@ class SDGSClassifier(SDGSModel):
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
-        decompositions, and gives ``predict_proba``. ``"norm"``: as in the paper, by the l1 norm of a label's part of
+        decompositions, and gives ``predict_proba``. See Notes for large data. ``"norm"``: as in the paper, by the l1 norm of a label's part of
         the code. Predicts worse.
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
@@ -96,7 +96,7 @@ class SDGSClassifier(SDGSModel):
     random_state : int, RandomState instance or None, default=None
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
-        Threads that code samples, those of training and new ones.
+        Threads that take samples apart and code them. They change nothing in the result.
 
     Notes
     -----
@@ -112,6 +112,12 @@ class SDGSClassifier(SDGSModel):
 
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
+
+    Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
+    decomposition and the ridge regression are then learnt from all. Where the sample, its code and the norms of that
+    have more than 4096 columns together, labels are read from the 4096 that have most energy in training: the penalty
+    leaves next to nothing of the others. Memory beyond the data and the decomposition is bounded in training, and in
+    prediction it is the result's.
 
     :class:`SDGSClassifierCV` finds the parameters itself.
 

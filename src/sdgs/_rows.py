@@ -38,7 +38,7 @@ def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
     limits = np.finfo(X.dtype)
     if squares.size and not (limits.tiny / limits.eps**2 < squares.min() and squares.max() < limits.max * limits.eps):
         return None
-    return np.sqrt(squares)
+    return np.asarray(np.sqrt(squares))
 
 
 def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:

@@ -166,6 +166,7 @@ def group_lasso(
 
     def code(block: slice) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
         if robust:
+            assert G is not None
             b, gap, n_iter, s = solve_robust(X[block], C, G, starts, alpha, mu or np.inf, tol, max_iter)
             b, s = b.astype(X.dtype, copy=False), s.astype(X.dtype, copy=False)
             return _sparse(b), gap, n_iter, None if mu is None else _sparse(s)

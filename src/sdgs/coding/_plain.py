@@ -51,7 +51,7 @@ def solve_by_sets(c: Floats, C: NDArray[Any], starts: Integers, alphas: Floats, 
             inside = b_norm > 0
             q_norm[inside] = 0
             offenders = np.flatnonzero(q_norm > alphas[row])
-            new = max(_FIRST, np.count_nonzero(inside))
+            new = max(_FIRST, int(inside.sum()))
             if offenders.size > new:
                 offenders = offenders[np.argpartition(-q_norm[offenders], new)[:new]]
             elif offenders.size == 0:  # it is the set itself that needs a closer look
@@ -76,7 +76,7 @@ def solve_by_sets(c: Floats, C: NDArray[Any], starts: Integers, alphas: Floats, 
 
 def _group_norms(v: Floats, starts: Integers) -> Floats:
     """Euclidean norm of each group of each row."""
-    return np.sqrt(np.add.reduceat(v * v, starts[:-1], axis=1))
+    return np.asarray(np.sqrt(np.add.reduceat(v * v, starts[:-1], axis=1)))
 
 
 def _gaps(c: Floats, b: Floats, q: Floats, b_norms: Floats, q_norms: Floats, alphas: Floats) -> Floats:
@@ -86,4 +86,4 @@ def _gaps(c: Floats, b: Floats, q: Floats, b_norms: Floats, q_norms: Floats, alp
     t = alphas / np.maximum(q_norms.max(axis=1), 1e-9 * alphas)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((t * rho2 > x_rho) & (rho2 > 0), np.maximum(x_rho, 0) / rho2, t)
-    return np.maximum(rho2 + 2 * alphas * b_norms.sum(axis=1) - t * (2 * x_rho - t * rho2), 0)
+    return np.asarray(np.maximum(rho2 + 2 * alphas * b_norms.sum(axis=1) - t * (2 * x_rho - t * rho2), 0))

@@ -24,9 +24,7 @@ from sdgs.decomposition._alternation import Alternation, DenseAlternation, Solve
 from sdgs.decomposition._result import Decomposition
 from sdgs.decomposition._sparse import SparseAlternation
 
-# Bytes of a dense matrix that costs nobody anything: up to this size sparse X is taken apart as a dense one, which is
-# three to ten times faster on the paper's text data sets. Larger ones are never made dense.
-_SMALL = 32 << 20
+_SMALL = 32 << 20  # bytes of a dense matrix that costs nobody anything
 
 SOLVERS: tuple[Solver, ...] = ("brp", "svd", "brp-fresh")
 
@@ -58,8 +56,8 @@ def decompose(
     X : array-like or sparse of shape (n, p)
         Samples. NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
         brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error; for sparse
-        ``X`` none, unless it is small (32 MiB): it takes memory by the stored entries, the coefficients and the
-        components.
+        ``X`` none, unless it is small (32 MiB, or four times the components): it takes memory by the stored entries,
+        the coefficients and the components.
     Y : array-like or sparse of shape (n, k)
         Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
         without a sample get an empty component.
@@ -111,7 +109,7 @@ def decompose(
     check_n_jobs(n_jobs)
 
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
-    if issparse(X) and n * p * X.dtype.itemsize <= _SMALL:
+    if issparse(X) and _may_be_dense(X, int(np.minimum(ranks, np.diff(labels.indptr)).sum())):
         X = X.toarray()
     kind = SparseAlternation if issparse(X) else DenseAlternation
     # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
@@ -126,6 +124,16 @@ def decompose(
             stacklevel=2,
         )
     return result
+
+
+def _may_be_dense(X: Any, n_components: int) -> bool:
+    """Whether sparse X is small; or the components, which are dense, take as much memory or nearly.
+
+    Then it is taken apart as a dense one, which is three to ten times faster on the paper's text data sets; and with
+    thousands of labels products with the components would be all that counts. Others are never made dense.
+    """
+    n, p = X.shape
+    return bool(n * p * X.dtype.itemsize <= _SMALL or n <= 4 * n_components)
 
 
 def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:

@@ -84,7 +84,8 @@ class SparseAlternation(Alternation):
 
     def _at_hand(self, labels: Indices) -> tuple[Array, NDArray[np.int64], Any]:
         R = self._C.shape[0]
-        used = np.concatenate([np.arange(0), *(np.arange(self._starts[j], self._starts[j + 1]) for j in labels)])
+        sizes = np.diff(self._starts)[labels]
+        used = np.repeat(self._starts[labels] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         if 2 * used.size >= R:
             return self._C, np.arange(R), slice(None)
         where = np.full(R, -1)
@@ -269,26 +270,33 @@ class SparseAlternation(Alternation):
         from sdgs.decomposition._sparse_kernel import is_stored
 
         floor = max(floor, _TINY)
-        X = self.X
+        X, p = self.X, self.X.shape[1]
         places, values = [np.empty(0, dtype=np.intp)], [X.data[:0]]
-        for omega, U, C in zip(self.rows, self.U, self.C, strict=True):
-            if omega.size == 0:
-                continue
-            reach = self.card[omega] * np.linalg.norm(U, axis=1) * (1 + 1e-5)
-            columns = np.flatnonzero(np.linalg.norm(C, axis=0) * reach.max() >= floor)
-            if columns.size == 0:
-                continue
-            heavy = np.flatnonzero(reach * np.linalg.norm(C[:, columns], axis=0).max() >= floor)
+        for rows, columns in self._where_much_is_said(floor):
             components = np.ascontiguousarray(self._C[:, columns])
             step = max(1, _BLOCK_ENTRIES // columns.size)
-            for begin in range(0, heavy.size, step):
-                rows = omega[heavy[begin : begin + step]]
-                there = self._W[rows] @ components
+            for block in slices(rows.size, step):
+                there = self._W[rows[block]] @ components
                 at, which = np.nonzero(np.abs(there) >= floor)
-                row, column = rows[at], columns[which]
+                row, column = rows[block][at], columns[which]
                 known = np.empty(row.size, dtype=bool)
                 is_stored(row, column, X.indptr, X.indices, known)
-                places.append((row * X.shape[1] + column)[~known])
+                places.append((row * p + column)[~known])
                 values.append(there[at, which][~known])
         flat, first = np.unique(np.concatenate(places), return_index=True)  # two labels of a row find the same
         return flat, np.concatenate(values)[first]
+
+    def _where_much_is_said(self, floor: float) -> list[tuple[Indices, Indices]]:
+        """(rows, columns) that together hold all entries of W C of at least ``floor``."""
+        found = []
+        for omega, U, C in zip(self.rows, self.U, self.C, strict=True):
+            if omega.size == 0:
+                continue
+            reach, sizes = self.card[omega] * np.linalg.norm(U, axis=1) * (1 + 1e-5), np.linalg.norm(C, axis=0)
+            columns = np.flatnonzero(sizes * reach.max() >= floor)
+            if columns.size:
+                found.append((omega[reach * sizes[columns].max() >= floor], columns))
+        n, p = self.X.shape
+        if sum(rows.size * columns.size for rows, columns in found) > n * p:  # then one look at everything is less
+            return [(np.flatnonzero(self.card), np.arange(p))]
+        return found
