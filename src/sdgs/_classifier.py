@@ -54,8 +54,8 @@ class SDGSClassifier(SDGSModel):
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
-        decompositions, and gives ``predict_proba``. See Notes for large data. ``"norm"``: as in the paper, by the l1 norm of a label's part of
-        the code. Predicts worse.
+        decompositions, and gives ``predict_proba``; for large data see Notes. ``"norm"``: as in the paper, by the l1
+        norm of a label's part of the code. Predicts worse.
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
     penalty : float or "auto", default="auto"
@@ -115,9 +115,8 @@ class SDGSClassifier(SDGSModel):
 
     Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
     decomposition and the ridge regression are then learnt from all. Where the sample, its code and the norms of that
-    have more than 4096 columns together, labels are read from the 4096 that have most energy in training: the penalty
-    leaves next to nothing of the others. Memory beyond the data and the decomposition is bounded in training, and in
-    prediction it is the result's.
+    have more than 4096 columns together, labels are read from the 4096 that say most of them, each column for itself.
+    Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
 
     :class:`SDGSClassifierCV` finds the parameters itself.
 

@@ -128,7 +128,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
             scaled = scaling(X)[0]
             view = learn_view(scaled, labels, trial.setting, training, for_dirty=True)
             width = view.widths[trial.uses_norms]
-            (ridge,) = ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width])
+            ridge = next(ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width]))
             self._members.append(Member(scaling, view, ridge))
         Y = labels[trials[0].rows].toarray().astype(np.float64)
         scores = np.mean([trial.scores for trial in trials], axis=0)

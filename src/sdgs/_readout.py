@@ -3,7 +3,7 @@
 Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,8 @@ class Ridge:
         return np.asarray(Z[:, : self.coef.shape[1]] @ self.coef.T + self.intercept)
 
 
-def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths: Sequence[int]) -> list[Ridge]:
-    r"""Multi-output ridge regressions, with intercept: for every number of leading columns, every penalty.
+def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths: Sequence[int]) -> Iterator[Ridge]:
+    r"""Multi-output ridge regressions, with intercept: for every penalty, for every number of leading columns.
 
     .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \|W\|_F^2
 
@@ -42,28 +42,27 @@ def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths
     still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, each
     dense or CSR, and is never in memory as a whole unless it has fewer rows than columns.
     """
-    found: dict[tuple[int, float], Array] = {}
     if Y.shape[0] < min(widths):
         Z = np.vstack([block.toarray() if issparse(block) else block for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
         centred = (Y.toarray() if issparse(Y) else Y) - Y_mean
-        for width in widths:
-            leading = Z[:, :width]
-            products = leading @ leading.T
-            for penalty in penalties:
-                found[width, penalty] = leading.T @ _solved(products, penalty, centred, [len(Z)])[0]
+        products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
+
+        def solved(penalty: float) -> list[Array]:
+            return [
+                Z[:, :width].T @ _solved(products, penalty, centred, [len(Z)])[0]
+                for width, products in zip(widths, products_of, strict=True)
+            ]
     else:
         products, right, Z_mean, Y_mean = _moments(blocks, Y)
-        for penalty in penalties:
-            for width, W in zip(widths, _solved(products, penalty, right, widths), strict=True):
-                found[width, penalty] = W
-    models = []
-    for width in widths:
-        for penalty in penalties:
-            coef = found[width, penalty].T
-            models.append(Ridge(coef, Y_mean - coef @ Z_mean[:width]))
-    return models
+
+        def solved(penalty: float) -> list[Array]:
+            return _solved(products, penalty, right, widths)
+
+    for penalty in penalties:
+        for W in solved(penalty):
+            yield Ridge(W.T, Y_mean - W.T @ Z_mean[: len(W)])
 
 
 def _moments(blocks: Iterable[Any], Y: Any) -> tuple[Array, Array, Array, Array]:
@@ -158,13 +157,11 @@ def cross_fitted(
         if not Y[train].any():
             continue
         Z_train, Z_test, widths = features(i)
-        models = ridge_path(Z_train, Y[train], penalties, widths)
-        start = 0
-        for Z in Z_test:
-            rows = test[start : start + Z.shape[0]]
-            for number, model in enumerate(models):
-                scores[number // len(penalties)][number % len(penalties)][rows] = model.scores(Z)
-            start += Z.shape[0]
+        blocks = None
+        for number, model in enumerate(ridge_path(Z_train, Y[train], penalties, widths)):
+            blocks = list(Z_test) if blocks is None else blocks  # after the training samples are dealt with
+            found = np.vstack([model.scores(Z) for Z in blocks])
+            scores[number % n_widths][number // n_widths][test] = found
     return scores
 
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from sdgs._decision import Decision, value
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
-from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, strongest_columns
+from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
@@ -117,7 +117,7 @@ class CrossFit:
 
         def tried(how: str) -> float:
             X = self._scalings(how)(self._X)[0]
-            Z = side_by_side(chosen([X], strongest_columns([X], _QUICK)))
+            Z = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
 
             def features(fold: int) -> tuple[list[Any], list[Any], tuple[int]]:
                 train, test = self._folds[fold]

@@ -24,7 +24,9 @@ Components = tuple[Array, ...]
 
 # Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
 WIDEST = 4096
-_LOOKED_AT = 4096  # samples that say which columns have most energy
+_LOOKED_AT = 16_384  # samples that say which they are
+_LABELS = 256  # taken together
+_PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
 _SPARSE_PAYS = 8  # times as many columns as stored entries
 
@@ -124,23 +126,36 @@ class View:
         result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
         return [cleaned, image, result.codes, result.sparse_l1_norms()]
 
-    def narrowed(self, X: Any, n_jobs: int | None) -> "View":
-        """The same for reading from no more than ``WIDEST`` features: those that have most energy in samples X.
-
-        The penalty of a ridge regression leaves next to nothing of the others anyhow.
-        """
+    def narrowed(self, X: Any, labels: Any, n_jobs: int | None) -> "View":
+        """The same for reading from no more than ``WIDEST`` features: those that say most in samples X."""
         if sum(self._sizes) <= WIDEST:
             return self
-        some = X[:: max(1, X.shape[0] // _LOOKED_AT)]
-        return replace(self, columns=strongest_columns(self._parts(some, n_jobs), WIDEST))
+        some = slice(None, None, max(1, X.shape[0] // _LOOKED_AT))
+        return replace(self, columns=telling_columns(self._parts(X[some], n_jobs), labels[some], WIDEST))
 
 
-def strongest_columns(parts: Sequence[Any], most: int) -> NDArray[np.intp] | None:
-    """The ``most`` columns of most energy, of matrices side by side, in order; None if these are all."""
-    energy = np.concatenate([np.asarray((part * part).sum(axis=0), dtype=np.float64).reshape(-1) for part in parts])
-    if energy.size <= most:
+def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.intp] | None:
+    """Of matrices side by side the ``most`` columns that say most of the labels (CSR), in order; None if that is all.
+
+    Each for itself: by what a ridge regression of the labels on that column alone explains, (z^T y)^2 / (z^T z +
+    penalty) summed over the labels, with z and y centred. By energy alone far more columns are needed.
+    """
+    if sum(part.shape[1] for part in parts) <= most:
         return None
-    return np.sort(np.argsort(-energy, kind="stable")[:most])
+    n = labels.shape[0]
+    frequency = np.asarray(labels.mean(axis=0), dtype=np.float64).reshape(-1)
+    explained = []
+    for part in parts:
+        mean = np.asarray(part.mean(axis=0), dtype=np.float64).reshape(-1)
+        energy = np.asarray((part * part).sum(axis=0), dtype=np.float64).reshape(-1) - n * mean**2
+        total = np.zeros(mean.size)
+        for start in range(0, labels.shape[1], _LABELS):
+            mine = slice(start, start + _LABELS)
+            together = labels[:, mine].T.astype(np.float64) @ part
+            together = together.toarray() if issparse(together) else together
+            total += np.square(together - n * np.outer(frequency[mine], mean)).sum(axis=0)
+        explained.append(total / (np.maximum(energy, 0) + _PENALTY))
+    return np.sort(np.argsort(-np.concatenate(explained), kind="stable")[:most])
 
 
 def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[Any]:
@@ -204,7 +219,7 @@ def learn_view(
         decomposition = once((setting.scaling, setting.n_components), lambda: taken_apart(X))
     view = View(setting, decomposition, None, X.shape[1], labels.shape[1])
     if setting.gamma is None:
-        return view.narrowed(X, training.n_jobs)
+        return view.narrowed(X, labels, training.n_jobs)
 
     def mapped() -> tuple[Nystroem, Components]:
         cleaned = view.cleaned(X, training.n_jobs)
@@ -217,7 +232,7 @@ def learn_view(
 
     cleaned_by = (setting.alpha, setting.huber) if dirty else None
     kernel = once((setting.scaling, setting.n_components, setting.gamma, cleaned_by), mapped)
-    return replace(view, kernel=kernel).narrowed(X, training.n_jobs)
+    return replace(view, kernel=kernel).narrowed(X, labels, training.n_jobs)
 
 
 def is_dirty(X: Any, setting: Setting) -> bool:
