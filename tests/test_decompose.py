@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from reference import decompose_by_definition
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
-from sdgs.decomposition._alternation import DenseAlternation
+from sdgs.decomposition._dense import DenseAlternation
 from sdgs.decomposition._sparse import SparseAlternation
 from sdgs.decomposition._steps import largest_entries
 
@@ -404,7 +404,7 @@ def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
     for name, value in {
         "_decompose._may_be_dense": lambda *_: False,
         "_alternation._WORTH": 0,
-        "_alternation._BLOCK_BYTES": 1 << 12,
+        "_dense._CHUNK_BYTES": 1 << 12,
         "_sparse._BLOCK_ROWS": 16,
         "_sparse._BLOCK_COLUMNS": 16,
     }.items():

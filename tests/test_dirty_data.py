@@ -14,7 +14,7 @@ from reference import decompose_by_definition
 from sdgs import SDGSClassifier, decompose, metrics
 from sdgs._rows import unit_rows
 from sdgs.datasets import make_composite_digits, make_label_subspaces
-from sdgs.decomposition._alternation import DenseAlternation
+from sdgs.decomposition._dense import DenseAlternation
 
 
 def with_gaps(X, share, seed=0):

@@ -20,7 +20,7 @@ ALLOWED = {
     "_validation": (set(), set()),
     "_rows": (set(), set()),
     "_compiled": (set(), {"numba"}),
-    "decomposition": ({"_compiled", "_rows", "_validation"}, set()),
+    "decomposition": ({"_compiled", "_rows", "_validation"}, {"numba"}),
     "coding": ({"_compiled", "_rows", "_validation"}, {"numba"}),
     "_base": ({"_validation"}, set()),
     "_scaling": ({"_rows", "_validation"}, set()),

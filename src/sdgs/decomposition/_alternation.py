@@ -1,12 +1,11 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
-import threading
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, get_blas_funcs
+from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
 from sdgs._validation import has_missing
@@ -16,18 +15,13 @@ from sdgs.decomposition._steps import (
     exact_subspace,
     orthonormal_basis,
     supported_rank,
-    update_residual,
 )
 from sdgs.decomposition._workers import Workers
 
 Solver = Literal["brp", "svd", "brp-fresh"]
 
 
-# Bytes of a block of rows: small enough that all products with a block find it in cache. Reading R twice from memory
-# and writing it once is then all that a label step costs beyond the arithmetic.
-_BLOCK_BYTES = 1 << 20
-_BLOCK_ROWS = 16  # at the least, or the loop over blocks costs more than the cache saves
-_CHUNK = 4  # blocks that have a sum of their own, so that threads can share them out; whether there are threads or not
+_BLOCK_BYTES = 1 << 20  # looked at in one go
 _WORTH = 1 << 18  # entries of a label's rows for which a thread is
 
 _OVERSAMPLING = 4  # columns beyond the rank in the first random projection of a label
@@ -181,111 +175,6 @@ class Alternation:
         ]
 
 
-class DenseAlternation(Alternation):
-    """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
-
-    def __init__(
-        self,
-        X: Any,
-        rows: tuple[Indices, ...],
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
-        n, p = X.shape
-        dtype = X.dtype
-        self.R = np.zeros((n, p), dtype=dtype)
-        self._gemm = get_blas_funcs("gemm", dtype=dtype)
-        self._block = max(_BLOCK_ROWS, _BLOCK_BYTES // (dtype.itemsize * p))
-        self._rooms = threading.local()
-        unlabelled = np.flatnonzero(self.card == 0)
-        for block in slices(unlabelled.size, self._block):
-            self.R[unlabelled[block]] = self._shared(unlabelled[block])
-
-    def error(self) -> float:
-        """``||R||_F^2``, in the unit scale."""
-        return sum_of_squares(self.R)
-
-    def residual_step(self) -> None:
-        """Update S with all else fixed."""
-        self.R.reshape(-1)[self.gaps] = 0.0
-        self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
-
-    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Products with R by blocks of rows that stay in cache, and small corrections."""
-        omega, U, C = self.rows[i], self.U[i], self.C[i]
-        At = np.ascontiguousarray(A.T)
-        Y1t = (At @ C.T) @ U.T
-
-        def of_chunk(chunk: list[slice]) -> Array:
-            Y2t = np.zeros_like(At)
-            for block in chunk:
-                R = self._with_start(omega[block]) if add_start else self._copy_of(omega[block])
-                Y1t[:, block] += At @ R.T
-                Y2t += Y1t[:, block] @ R
-            return Y2t
-
-        sums = self.workers.run(of_chunk, self._chunks(omega))
-        return (sum(sums, (Y1t @ U) @ C)).T
-
-    def label_matrix(self, i: int) -> Array:
-        """The label's rows of R, with L^i."""
-        omega = self.rows[i]
-        if self.sweeps == 0:
-            for block in slices(omega.size, self._block):
-                self._with_start(omega[block])
-        return np.take(self.R, omega, axis=0) + self.U[i] @ self.C[i]
-
-    def project(self, i: int, Q: Array) -> None:
-        """R changes by U C - U_new Q^T."""
-        omega, U, C = self.rows[i], self.U[i], self.C[i]
-        Qt = np.ascontiguousarray(Q.T)
-        change = np.vstack([C, Qt])
-        weights = np.hstack([U, -U @ (C @ Q)])
-        U_new = weights[:, len(C) :]  # negative until it is whole
-
-        def of_chunk(chunk: list[slice]) -> None:
-            for block in chunk:
-                R = self._copy_of(omega[block])
-                U_new[block] -= (Qt @ R.T).T
-                self.R[omega[block]] = self._gemm(1.0, change.T, weights[block].T, beta=1.0, c=R.T, overwrite_c=1).T
-
-        self.workers.run(of_chunk, self._chunks(omega))
-        self.U[i], self.C[i] = -U_new, Qt
-
-    def _chunks(self, omega: Indices) -> list[list[slice]]:
-        blocks = slices(omega.size, self._block)
-        return [blocks[start : start + _CHUNK] for start in range(0, len(blocks), _CHUNK)]
-
-    def _copy_of(self, rows: Indices) -> Array:
-        """These rows of R, in the thread's room for a block: fresh memory for every block would cost more than that."""
-        return np.take(self.R, rows, axis=0, out=self._room[0, : rows.size], mode="clip")
-
-    @property
-    def _room(self) -> Array:
-        if not hasattr(self._rooms, "room"):
-            self._rooms.room = np.empty((2, self._block, self.X.shape[1]), dtype=self.X.dtype)
-        room: Array = self._rooms.room
-        return room
-
-    def _with_start(self, rows: Indices) -> Array:
-        """The same, with the paper's start of one label, which is not in U and C, put back into R."""
-        R = self._copy_of(rows)
-        R += self._shared(rows)
-        self.R[rows] = R
-        return R
-
-    def _shared(self, rows: Indices) -> Array:
-        """Rows of the paper's start, in the second room."""
-        X: Array = self._room[1, : rows.size]
-        np.take(self.X, rows, axis=0, out=X, mode="clip")
-        X *= (self.share / self.scale)[rows, None]
-        return X
-
-
 def slices(size: int, step: int) -> list[slice]:
     """Of ``step`` each, one after the other; the last may be shorter."""
     return [slice(start, min(start + step, size)) for start in range(0, size, step)]
@@ -302,11 +191,6 @@ def _without_gaps(X: Any) -> tuple[Any, Indices]:
     return X, gaps
 
 
-def sum_of_squares(A: Array) -> float:
-    """``||A||_F^2``, summed in float64."""
-    return float(np.vdot(A, A)) if A.dtype == np.float64 else float(np.einsum("ij,ij->", A, A, dtype=np.float64))
-
-
 def _power_of_two_above(X: Any) -> Any:
     """The power of two that brings the largest magnitude of X into [0.5, 1)."""
     values = X.data if issparse(X) else X
@@ -320,7 +204,7 @@ def _power_of_two_above(X: Any) -> Any:
 def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
     """Sum of the squares of each row of X / scale, in float64."""
     energy = np.empty(X.shape[0])
-    step = max(_BLOCK_ROWS, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
+    step = max(16, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
     for start in range(0, len(energy), step):
         block = X[start : start + step] * (1 / scale)
         if issparse(X):

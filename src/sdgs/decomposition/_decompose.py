@@ -20,7 +20,8 @@ from sdgs._validation import (
     check_residual_size,
     check_seed,
 )
-from sdgs.decomposition._alternation import Alternation, DenseAlternation, Solver
+from sdgs.decomposition._alternation import Alternation, Solver
+from sdgs.decomposition._dense import DenseAlternation
 from sdgs.decomposition._result import Decomposition
 from sdgs.decomposition._sparse import SparseAlternation
 

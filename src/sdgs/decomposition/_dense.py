@@ -1,0 +1,86 @@
+"""The alternation for dense X."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs.decomposition._alternation import Alternation, Solver, slices
+from sdgs.decomposition._steps import Array, Indices, update_residual
+
+_CHUNK_BYTES = 1 << 22  # of rows that have a sum of their own, so that threads can share them out
+
+
+class DenseAlternation(Alternation):
+    """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
+
+    def __init__(
+        self,
+        X: Any,
+        rows: tuple[Indices, ...],
+        ranks: NDArray[np.intp],
+        K: int,
+        solver: Solver,
+        seed: int,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
+        self.R = np.zeros(X.shape, dtype=X.dtype)
+        self._add_start(np.flatnonzero(self.card == 0))
+
+    def error(self) -> float:
+        """``||R||_F^2``, in the unit scale."""
+        rows = np.einsum("ij,ij->i", self.R, self.R)  # in the precision of X; all together in float64
+        return float(rows.sum(dtype=np.float64))
+
+    def residual_step(self) -> None:
+        """Update S with all else fixed."""
+        self.R.reshape(-1)[self.gaps] = 0.0
+        self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
+
+    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
+        """Products with R, and small corrections."""
+        from sdgs.decomposition._dense_kernel import gram_times
+
+        omega, U, C = self.rows[i], self.U[i], self.C[i]
+        At = np.ascontiguousarray(A.T)
+        Y1 = U @ (C @ A)
+
+        def of_chunk(chunk: slice) -> Array:
+            if add_start:
+                self._add_start(omega[chunk])
+            Y2t = np.zeros_like(At)
+            gram_times(self.R, omega[chunk], At, Y1[chunk], Y2t)
+            return Y2t
+
+        sums = self.workers.run(of_chunk, self._chunks(omega))
+        return sum(sums, (Y1.T @ U) @ C).T
+
+    def label_matrix(self, i: int) -> Array:
+        """The label's rows of R, with L^i."""
+        omega = self.rows[i]
+        if self.sweeps == 0:
+            self._add_start(omega)
+        return np.take(self.R, omega, axis=0) + self.U[i] @ self.C[i]
+
+    def project(self, i: int, Q: Array) -> None:
+        """R changes by U C - U_new Q^T."""
+        from sdgs.decomposition._dense_kernel import project
+
+        omega, U, C = self.rows[i], self.U[i], self.C[i]
+        change, weights, U_new = np.vstack([C, Q.T]), np.hstack([U, np.zeros_like(U)]), U @ (C @ Q)
+
+        def of_chunk(chunk: slice) -> None:
+            project(self.R, omega[chunk], change, weights[chunk], U_new[chunk])
+
+        self.workers.run(of_chunk, self._chunks(omega))
+        self.U[i], self.C[i] = U_new, change[len(C) :]
+
+    def _chunks(self, omega: Indices) -> list[slice]:
+        return slices(omega.size, max(1, _CHUNK_BYTES // (self.R.itemsize * self.R.shape[1])))
+
+    def _add_start(self, rows: Indices) -> None:
+        """Put the paper's start of one label, which is not in U and C, back into R."""
+        from sdgs.decomposition._dense_kernel import add_rows
+
+        add_rows(self.R, rows, self.X, (self.share / self.scale)[rows])
