@@ -158,7 +158,8 @@ def group_lasso(
     n, R = X.shape[0], C.shape[0]
     # Empty groups would share a start with their neighbour; the solver never sees them.
     starts = np.unique(groups)
-    G = C.astype(np.float64) @ C.T.astype(np.float64) if R <= _MOST_PRODUCTS or robust else None
+    wide = C.astype(np.float64, copy=False)
+    G = wide @ wide.T if R <= _MOST_PRODUCTS or robust else None  # of one array with itself: half the arithmetic
     pinv = np.linalg.pinv(C) if alpha == 0 and R > 0 else None
     row_bytes = 16 * (R + (0 if issparse(X) and not robust else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
@@ -272,16 +273,17 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArr
             raise ValueError(f"components[{i}] must have shape (r, {p}), one column a feature of X, got {part.shape}.")
         parts.append(part)
     ranks = np.array([len(part) for part in parts])
+    C = np.ascontiguousarray(np.vstack(parts))
     for rank in np.unique(ranks):
         alike = np.flatnonzero(ranks == rank)
-        stacked = np.stack([parts[i] for i in alike])
+        stacked = (C if alike.size == ranks.size else np.vstack([parts[i] for i in alike])).reshape(alike.size, rank, p)
         errors = np.abs(stacked @ stacked.transpose(0, 2, 1) - np.eye(rank)).max(axis=(1, 2), initial=0)
         if not (errors <= 1e-4).all():  # written so that NaN fails it as well
             raise ValueError(
                 f"components[{alike[np.argmin(errors <= 1e-4)]}] must have orthonormal rows. Pass the components of "
                 "decompose, or numpy.linalg.qr(rows.T).Q.T."
             )
-    return np.ascontiguousarray(np.vstack(parts)), np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+    return C, np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
 
 
 def _sparse(A: Array) -> csr_array:
