@@ -311,13 +311,13 @@ def test_parts_and_cleaned_samples_are_in_the_units_of_words():
     X = csr_array(np.where(np.abs(data.X) > 0.5, np.abs(data.X), 0))
     model = SDGSClassifier(2, scaling="idf", huber=0.05, random_state=0).fit(X, data.Y)
     everything = model.contributions(X[:5], np.ones((5, 4)))
-    dense = X[:5].toarray()
+    cleaned = model.transform(X)
+    dense = cleaned[:5].toarray()
     weights = model.scaler_.idf_
     for row in range(5):  # the residual is orthogonal to all subspaces where the words are weighted
         rest = (dense[row] - everything[row].sum(axis=0)) * weights
         for C in model.components_:
             np.testing.assert_allclose(C @ rest, 0, atol=1e-8)
-    cleaned = model.transform(X)
     weighted, _ = model._members[0].scaling(X)
     result = model._members[0].view.codes(weighted, None)
     untouched = result.residual.toarray() == 0

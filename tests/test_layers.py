@@ -14,7 +14,8 @@ SOURCE = Path(sdgs.__file__).parent
 # part: (parts of sdgs that it may import, heavy libraries that it may import)
 ALLOWED = {
     "__init__": (
-        {"_classifier", "_classifier_cv", "baselines", "coding", "datasets", "decomposition", "metrics"},
+        {"_classifier", "_classifier_cv", "_label_map", "baselines", "coding", "datasets", "decomposition", "displays"}
+        | {"explanation", "metrics"},
         set(),
     ),
     "_validation": (set(), set()),
@@ -29,13 +30,19 @@ ALLOWED = {
     "_readout_kernel": ({"_compiled"}, set()),
     "_decision": (set(), set()),
     "_search": ({"_decision", "_readout", "_scaling", "_views"}, set()),
-    "_model": ({"_base", "_decision", "_readout", "_scaling", "_search", "_validation", "_views", "coding"}, set()),
+    "explanation": ({"_validation", "coding", "displays"}, set()),
+    "_model": (
+        {"_base", "_decision", "_readout", "_scaling", "_search", "_validation", "_views", "explanation"},
+        set(),
+    ),
     "_classifier": ({"_model", "_scaling", "_search", "_validation", "_views"}, set()),
     "_classifier_cv": ({"_classifier", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
     "baselines": ({"_base", "_rows", "_validation"}, set()),
     "metrics": ({"_validation"}, set()),
     "datasets": ({"_rows", "_validation"}, set()),
     "plotting": (set(), {"matplotlib"}),
+    "_label_map": ({"_validation"}, set()),
+    "displays": ({"_label_map", "_validation", "metrics", "plotting"}, {"matplotlib"}),
     "_files": (set(), set()),
     "experiments": (
         {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_readout", "_rows", "_search"}

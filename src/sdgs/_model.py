@@ -20,9 +20,9 @@ from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._readout import Ridge, calibrate, ridge_path
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling
 from sdgs._search import CrossFit, Trial
-from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_number, check_seed
+from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_names, check_number, check_seed
 from sdgs._views import Training, View, is_dirty, learn_view
-from sdgs.coding import least_squares_parts
+from sdgs.explanation import Explanation, Terms, explain_samples
 
 # What the ridge penalty is chosen from; for samples of unit norm.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -176,10 +176,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         check_is_fitted(self)
         self._check_parameters()
         X = self._check_X(X, reset=False)
-        log_odds, dtype = self._scores(X), X.dtype
-        if self._one_class_a_sample:
-            return np.asarray(softmax(log_expit(log_odds), axis=1)).astype(dtype)
-        return np.asarray(expit(log_odds)).astype(dtype)
+        return self._probabilities(self._scores(X)).astype(X.dtype)
 
     def transform(self, X: Any) -> Any:
         """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
@@ -213,7 +210,8 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         The sample is taken apart over the subspaces of its labels alone, by least squares: the code that the labels are
         read from is shrunk towards zero by ``alpha``, these parts are not. ``X - contributions(X).sum(axis=1)`` is the
         residual, what those labels do not explain. Where columns were standardised (``scaler_`` has a ``mean_``) the
-        parts are of the sample less that mean. Meant for a look at some samples: the result is dense.
+        parts are of the sample less that mean, and with ``huber`` of the sample less what looks corrupted. Meant for a
+        look at some samples: the result is dense. :meth:`explain` says more, and takes less memory.
 
         Parameters
         ----------
@@ -226,27 +224,98 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         -------
         ndarray of shape (n, k, p)
         """
+        return self._explained(X, labels, None, None, scored=labels is None).contributions()
+
+    def explain(self, X: Any, labels: Any = None, *, feature_names: Any = None, label_names: Any = None) -> Explanation:
+        r"""Take samples apart: what each label contributes, its share, and what the residual says.
+
+        ``baseline + contributions + residual`` is the sample, entry by entry. The baseline is the mean of standardised
+        columns and zero elsewhere. Contributions are least-squares parts in the subspaces of the labels, see
+        :meth:`contributions`. The residual is 0 where an entry is missing: there the sum is what the labels say. With
+        ``huber`` the part of it that looks corrupted is told apart.
+
+        It explains the *sample* by its labels, not the probabilities: those are read from the sample and its code
+        together, by a regression that knows all labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        labels : array-like or sparse of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
+            The labels to take each sample apart into; for a model of a 1-D target also one class a sample. Default:
+            the predicted labels; for a 1-D target with ``readout="norm"`` every class with any evidence.
+        feature_names : array-like of shape (p,), optional
+            Default: ``feature_names_in_`` if there are any, else ``x0``, ``x1`` and so on.
+        label_names : array-like of shape (k,), optional
+            Default: ``classes_``.
+
+        Returns
+        -------
+        Explanation
+            A sequence with one explanation a sample.
+
+        Notes
+        -----
+        Shares are of the energy of a sample, :math:`\|z\|^2`, where z is the sample as the model sees it: less the
+        baseline, columns weighted, without what looks corrupted and what is missing. With parts :math:`l_i` that of
+        label i is :math:`\langle l_i, z \rangle / \|z\|^2`: shares and that of the rest,
+        :math:`\|z - \sum_i l_i\|^2 / \|z\|^2`, sum to 1. Where subspaces overlap, what two labels have in common is
+        split evenly; a label that only takes away from others has a negative share. ``unique_shares`` are what
+        only that label explains.
+
+        With several averaged settings (:class:`sdgs.SDGSClassifierCV`) the first one, the best, takes samples apart.
+        """
+        return self._explained(X, labels, feature_names, label_names, scored=True)
+
+    def _explained(self, X: Any, labels: Any, feature_names: Any, label_names: Any, *, scored: bool) -> Explanation:
+        """``scored``: whether to look at the evidence for labels, for which are predicted and how probable they are."""
         check_is_fitted(self)
         self._check_parameters()
         features = self._check_X(X, reset=False)
-        n, k = features.shape[0], len(self.components_)
+        p, k = features.shape[1], len(self.components_)
+        scores = self._scores(features) if scored else None
+        probabilities = None if scores is None or self.readout == "norm" else self._probabilities(scores)
+        scaler, unit = self.scaler_, np.ones(p) * _scale(self.scaler_)
+        terms = Terms(
+            check_names(label_names, "label_names", k, self.classes_),
+            check_names(feature_names, "feature_names", p, getattr(self, "feature_names_in_", None)),
+            self.components_,
+            np.asarray(scaler.mean_, dtype=np.float64) if isinstance(scaler, StandardScaler) else None,
+            unit,
+        )
+        return explain_samples(
+            features,
+            self._labels_to_explain(features, labels, scores),
+            terms,
+            probabilities=probabilities,
+            corruption=self._corruption(features, unit),
+            names=list(X.index) if hasattr(X, "iloc") else range(features.shape[0]),
+        )
+
+    def _labels_to_explain(self, features: Any, labels: Any, scores: NDArray[Any] | None) -> NDArray[np.bool_]:
         if labels is None:
-            scores = self._scores(features)
+            assert scores is not None
             some = self._one_class_a_sample and self.readout == "norm"
-            chosen = scores > 0 if some else self._positive(scores)
-        else:
-            if self._one_class_a_sample and np.ndim(labels) == 1:
-                labels = np.asarray(labels)[:, None] == self.classes_
-            chosen = check_labels(labels, n_samples=n, name="labels", some_positive=False).toarray()
-            if chosen.shape[1] != k:
-                raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
-        features = self._members[0].scaling.columns(features)
-        parts = np.zeros((n, k, features.shape[1]), dtype=features.dtype)
-        for row in range(n):
-            mine = np.flatnonzero(chosen[row])
-            sample = features[[row]].toarray()[0] if issparse(features) else features[row]
-            parts[row, mine] = least_squares_parts(sample, [self.components_[i] for i in mine])
-        return np.asarray(parts * _scale(self.scaler_))
+            return np.asarray(scores > 0 if some else self._positive(scores))
+        if self._one_class_a_sample and np.ndim(labels) == 1:
+            labels = np.asarray(labels)[:, None] == self.classes_
+        chosen = check_labels(labels, n_samples=features.shape[0], name="labels", some_positive=False)
+        k = len(self.components_)
+        if chosen.shape[1] != k:
+            raise ValueError(f"labels must have one column for each of the {k} labels, got {chosen.shape[1]}.")
+        return np.asarray(chosen.toarray())
+
+    def _corruption(self, features: Any, unit: NDArray[np.float64]) -> csr_array | None:
+        """What looks corrupted, in the units of the features; None without ``huber``."""
+        scaling, view = self._members[0].scaling, self._members[0].view
+        if view.setting.huber is None:
+            return None
+        X, norms = scaling(features)
+        residual = view.codes(X, self.n_jobs).residual
+        assert residual is not None
+        return csr_array(residual * norms[:, None] * unit).astype(features.dtype)
+
+    def _probabilities(self, log_odds: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(softmax(log_expit(log_odds), axis=1) if self._one_class_a_sample else expit(log_odds))
 
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""

@@ -96,6 +96,17 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
     )
 
 
+def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:
+    """``size`` names, those of ``default`` if none are given, and x0, x1, ... if there are none either."""
+    if names is None:
+        names = [f"x{j}" for j in range(size)] if default is None else default
+    found = np.empty(len(names), dtype=object)  # whatever they are, tuples among them
+    found[:] = list(names)
+    if found.size != size:
+        raise ValueError(f"{name} must have {size} names, got {found.size}.")
+    return found
+
+
 def check_int(value: Any, name: str, *, minimum: int) -> int:
     """``value`` as an int of at least ``minimum``; a float or a bool is refused."""
     if _is_real(value) and isinstance(value, numbers.Integral) and int(value) >= minimum:

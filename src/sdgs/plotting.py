@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 _INK, _WARM, _COOL, _MUTED = "#14213d", "#d1570f", "#1b6ca8", "#6b7280"
 
 
+def ink_map() -> Any:
+    """Ink for what is there, orange for less than nothing, paper for zero: told apart in print and without colours."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("ink", [_WARM, "#f0b48a", "#ffffff", "#8397b8", _INK])
+
+
 def plot_parts(
     samples: NDArray[Any],
     contributions: NDArray[Any],
@@ -41,12 +48,10 @@ def plot_parts(
     -------
     matplotlib.figure.Figure
     """
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    # Ink for what is there, orange for less than nothing, paper for zero: told apart in print and without colours.
-    ink = LinearSegmentedColormap.from_list("ink", [_WARM, "#f0b48a", "#ffffff", "#8397b8", _INK])
+    ink = ink_map()
     n = len(samples)
     shown = [np.flatnonzero(row).tolist() for row in predicted]
     real = [np.flatnonzero(row).tolist() for row in truth]

@@ -1,5 +1,5 @@
 """Prediction: the group-sparse code of new samples in the label subspaces that training found."""
 
-from sdgs.coding._group_lasso import GroupCodes, cleaned_samples, group_lasso, least_squares_parts
+from sdgs.coding._group_lasso import GroupCodes, cleaned_samples, group_lasso, least_squares_code
 
-__all__ = ["GroupCodes", "cleaned_samples", "group_lasso", "least_squares_parts"]
+__all__ = ["GroupCodes", "cleaned_samples", "group_lasso", "least_squares_code"]

@@ -26,6 +26,8 @@ _CHUNK_BYTES = 64 << 20
 _FLOAT32_TOL = 1e-6
 # Coordinates whose products with each other are kept: 512 MiB.
 _MOST_PRODUCTS = 8192
+# Directions of subspaces this near to each other are one: else huge parts would cancel, and digits with them.
+_SHARED = 1e-4
 # Missing entries of sparse samples that are filled in one go.
 _FILLED = 4096
 
@@ -243,23 +245,18 @@ def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> 
     return X
 
 
-def least_squares_parts(x: Array, components: Sequence[Array]) -> Array:
-    """What each subspace contributes to the sample ``x`` when together they come as near to it as they can.
+def least_squares_code(x: Array, components: Sequence[Array]) -> list[Array]:
+    """The coefficients in each subspace with which they come as near to the sample ``x`` together as they can.
 
-    Returns (len(components), p); where subspaces overlap, the parts of smallest coefficients. Where ``x`` is NaN the
-    parts say what should stand there.
+    Only observed entries count. Where subspaces share a direction, or nearly so, it is split between them.
     """
-    parts = np.zeros((len(components), x.size), dtype=x.dtype)
+    sizes = [len(C) for C in components]
     seen = ~np.isnan(x)
-    if not any(len(C) for C in components) or not x[seen].any():
-        return parts
+    if not any(sizes) or not x[seen].any():
+        return [np.zeros(size, dtype=x.dtype) for size in sizes]
     scale = np.abs(x[seen]).max()
-    code = np.linalg.lstsq(np.vstack(components).T[seen], x[seen] / scale, rcond=None)[0] * scale
-    start = 0
-    for part, C in zip(parts, components, strict=True):
-        part += code[start : start + len(C)] @ C
-        start += len(C)
-    return parts
+    code = np.linalg.lstsq(np.vstack(components).T[seen], x[seen] / scale, rcond=_SHARED)[0] * scale
+    return np.split(code, np.cumsum(sizes)[:-1])
 
 
 def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArray[np.int64]]:
