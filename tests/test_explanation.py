@@ -1,9 +1,12 @@
 """Samples taken apart: the parts sum to the sample, shares to one, and words say what the arrays say."""
 
 import pickle
+import re
 import sys
 from functools import cache
+from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -364,3 +367,23 @@ def test_angles_of_a_model_and_of_a_decomposition():
     np.testing.assert_allclose(np.diag(label_angles(model).shared), 1)
     angles = label_angles(decompose(data.X, data.Y, n_components=2, random_state=0))
     assert angles.shared.shape == (3, 3)
+
+
+def test_the_code_in_the_docs_runs(capsys):
+    text = (Path(__file__).parents[1] / "docs" / "explanations.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    matplotlib.use("agg")
+    names = {}
+    exec(compile(code, "explanations.md", "exec"), names)
+    np.testing.assert_allclose(names["total"], names["test"].X[1], rtol=1e-10, atol=1e-12)
+    said = capsys.readouterr().out
+    assert "because of the pixels" in said
+    assert "entries look corrupted" in said
+    assert set(names["table"]["sample"]) == set(range(100))
+    assert names["angles"].shared.shape == (10, 10)
+    for share, alone, label in zip(
+        names["sample"].shares, names["sample"].unique_shares, names["sample"].label_names, strict=True
+    ):
+        assert f"the {label} explains {100 * share:.0f} %" in text or f"the {label} {100 * share:.0f} %" in text
+        assert f"{100 * alone:.0f} %" in text
+    matplotlib.pyplot.close("all")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._validation import check_int, check_names
-from sdgs.displays._style import COLOURS, HATCHES, INK, MUTED, axes_for, plain, short
+from sdgs.displays._style import COLOURS, HATCHES, INK, MUTED, axes_for, outlined, plain, short
 from sdgs.plotting import ink_map
 
 _MOST_LABELS = len(COLOURS)
@@ -198,7 +198,8 @@ class SampleDecompositionDisplay:
                 text = text if self.shares is None else f"{text}, {100 * (1 - self.shares.sum()):.0f} %"
             ax.barh(places, layer, left=start, height=0.72, edgecolor=INK, linewidth=0.6, label=text, **style)
             left, right = left + np.minimum(layer, 0), right + np.maximum(layer, 0)
-        ax.plot(value[shown], places, "|", color="black", markersize=13, markeredgewidth=2.4, label="the sample")
+        mark = {"markersize": 13, "markeredgewidth": 2.4, "path_effects": outlined(4.6)}
+        ax.plot(value[shown], places, "|", color="black", label="the sample", **mark)
         ax.axvline(0, color=INK, linewidth=0.8)
         ax.set_yticks(places, [short(features[j], 34) + (" ✗" if j in wrong else "") for j in shown], fontsize=8.5)
         for tick, j in zip(ax.get_yticklabels(), shown, strict=True):

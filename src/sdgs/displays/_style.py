@@ -34,6 +34,13 @@ def plain(ax: Any, *sides: str) -> None:
     ax.spines[list(sides or ("top", "right"))].set_visible(False)
 
 
+def outlined(width: float) -> list[Any]:
+    """Path effects that set a line off against whatever is below it."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground="white")]
+
+
 def short(name: Any, most: int = 28) -> str:
     """A name that fits: both ends of it, for either may be what tells it from others."""
     text = str(name)
@@ -47,7 +54,7 @@ def tick_names(ax: Any, which: str, names: Sequence[Any], most: int, *, length: 
     """Names at the places 0, 1, ... of an axis, of every so many only if there are more than ``most``."""
     step = -(-len(names) // most)
     places = range(0, len(names), step)
-    options = {"rotation": 90} if which == "x" else {}
+    options = {"rotation": 90} if which == "x" and max(len(str(name)) for name in names) > 2 else {}
     size = float(np.clip(320 / max(len(places), 1), 6.5, 9.5))
     getattr(ax, f"set_{which}ticks")(places, [short(names[i], length) for i in places], fontsize=size, **options)
 
