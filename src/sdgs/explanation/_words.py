@@ -28,11 +28,12 @@ def sentences(sample: "SampleExplanation", unit: str, max_names: int) -> str:
     if sample.corrupted is not None and sample.corrupted.size:
         wrong = sample.top_residuals(min(sample.corrupted.size, _ENTRIES))
         named = "; ".join(f"{entry.name} is {entry.value:.3g}, the labels say {entry.expected:.3g}" for entry in wrong)
-        lines.append(f"{_entries(sample.corrupted.size)} corrupted: {named}{_and_more(sample.corrupted.size)}.")
+        lines.append(f"{_look_corrupted(sample.corrupted.size)}: {named}{_and_more(sample.corrupted.size)}.")
     if sample.missing.size:
         expected, names = sample.expected, sample.terms.feature_names
         named = "; ".join(f"{names[j]}, the labels say {expected[j]:.3g}" for j in sample.missing[:_ENTRIES])
-        lines.append(f"{_entries(sample.missing.size, '')} missing: {named}{_and_more(sample.missing.size)}.")
+        count = f"{sample.missing.size} entries are" if sample.missing.size > 1 else "1 entry is"
+        lines.append(f"{count} missing: {named}{_and_more(sample.missing.size)}.")
     return "\n".join(lines)
 
 
@@ -59,13 +60,12 @@ def frame(explanation: "Explanation", by: str, max_features: int | None) -> Any:
             kept = np.arange(part.size)
             if max_features is not None:
                 kept = np.argsort(-np.abs(part), kind="stable")[:max_features]
-            block = {"sample": sample.name, "part": kind, "label": label, "feature": names[kept]}
-            blocks.append(pd.DataFrame({**block, "contribution": part[kept]}, index=range(kept.size), dtype=None))
-    if not blocks:
-        return pd.DataFrame(columns=["sample", "part", "label", "feature", "contribution"])
-    for block in blocks:  # one kind of column, whether labels are numbers or None
-        block["label"] = block["label"].astype(object)
-    return pd.concat(blocks, ignore_index=True)
+            # One kind of column, whether labels are numbers, strings or None.
+            whose = pd.Series([label] * kept.size, dtype=object)
+            block = {"sample": [sample.name] * kept.size, "part": kind, "label": whose, "feature": names[kept]}
+            blocks.append(pd.DataFrame({**block, "contribution": part[kept]}))
+    columns = ["sample", "part", "label", "feature", "contribution"]
+    return pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame(columns=columns)
 
 
 def page(samples: Sequence["SampleExplanation"], n_more: int) -> str:
@@ -87,7 +87,7 @@ def _html_lines(sample: "SampleExplanation") -> Iterable[str]:
     if sample.corrupted is not None and sample.corrupted.size:
         wrong = sample.top_residuals(min(sample.corrupted.size, _ENTRIES))
         named = ", ".join(str(entry.name) for entry in wrong)
-        odd = f"{_entries(sample.corrupted.size)} corrupted: {named}{_and_more(sample.corrupted.size)}"
+        odd = f"{_look_corrupted(sample.corrupted.size)}: {named}{_and_more(sample.corrupted.size)}"
     yield _row("" if sample.labels.size else sample.name, "residual", "", _percent(1 - sample.shares.sum()), odd)
 
 
@@ -134,10 +134,8 @@ def _sees_something(sample: "SampleExplanation") -> bool:
     return bool(np.any(np.nan_to_num(sample.sample - sample.baseline)))
 
 
-def _entries(n: int, look: str = " look") -> str:
-    if look:
-        return f"{n} entries look" if n > 1 else "1 entry looks"
-    return f"{n} entries are" if n > 1 else "1 entry is"
+def _look_corrupted(n: int) -> str:
+    return f"{n} entries look corrupted" if n > 1 else "1 entry looks corrupted"
 
 
 def _and_more(n: int) -> str:
