@@ -93,6 +93,9 @@ def _measured(name: str, job: Callable[..., Any], report: Report, **arguments: A
     for step, found in steps.items():
         row[step] = found["seconds"]
         row[f"{step}, GiB"] = None if found["peak_mib"] is None else found["peak_mib"] / GIB
+    # Each takes minutes: what is known is told at once.
+    told = ", ".join(f"{what} {value:.3g}" for what, value in row.items() if isinstance(value, float))
+    report.console.print(f"{name}: {told}", highlight=False)
     return row
 
 

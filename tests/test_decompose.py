@@ -401,23 +401,65 @@ def sparse_labels(n, k, per_row, seed=0):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("solver", ["brp", "svd", "brp-fresh"])
 def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
+    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((800, 50)) < 0.3, rng.standard_normal((800, 50)), 0)
+    Y = sparse_labels(800, 8, 2)
+    options = {"n_components": 3, "residual_size": 50, "solver": solver, "max_iter": 4, "random_state": 0}
+    whole = decompose(csr_array(X) if sparse else X, Y, **options)
     for name, value in {
-        "_decompose._may_be_dense": lambda *_: False,
         "_alternation._WORTH": 0,
         "_dense._CHUNK_BYTES": 1 << 12,
         "_sparse._BLOCK_ROWS": 16,
         "_sparse._BLOCK_COLUMNS": 16,
+        "_sparse._MOST_PRODUCTS": 0,
     }.items():
         monkeypatch.setattr(f"sdgs.decomposition.{name}", value)
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((400, 50)) < 0.3, rng.standard_normal((400, 50)), 0)
-    Y = sparse_labels(400, 12, 2)
-    options = {"n_components": 3, "residual_size": 50, "solver": solver, "max_iter": 4, "random_state": 0}
     one, three = (decompose(csr_array(X) if sparse else X, Y, **options, n_jobs=n) for n in (1, 3))
     np.testing.assert_array_equal(one.objective, three.objective)
+    np.testing.assert_allclose(one.objective, whole.objective, rtol=1e-10)  # nor do blocks, but for rounding
     np.testing.assert_array_equal(one.residual.toarray(), three.residual.toarray())
     for C, C_three in zip(one.components, three.components, strict=True):
         np.testing.assert_array_equal(C, C_three)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_features_and_a_rank_that_is_no_multiple_of_four():
+    """More features than a tile of the compiled products has, against products by the book."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((30, 2500)), sparse_labels(30, 3, 2)
+    rows = tuple(np.flatnonzero(column) for column in Y.T)
+    state = DenseAlternation(X, rows, np.full(3, 5), 7, "brp", 0)
+    state.sweep()
+    N = state.R[rows[1]] + state.U[1] @ state.C[1]
+    A = rng.standard_normal((2500, 6))
+    np.testing.assert_allclose(state.gram_times(1, A), N.T @ (N @ A), rtol=1e-9)
+    Q = np.linalg.qr(A)[0][:, :5]
+    state.project(1, Q)
+    np.testing.assert_allclose(state.U[1], N @ Q, atol=1e-12)
+    np.testing.assert_allclose(state.R[rows[1]], N - N @ Q @ Q.T, atol=1e-12)
+
+
+def test_where_the_residual_may_hold_more_than_is_stored(monkeypatch):
+    """Then what labels say elsewhere fills it, however much that is, and of that only the largest is kept."""
+    monkeypatch.setattr("sdgs.decomposition._sparse._BLOCK_ENTRIES", 200)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((60, 40)) < 0.05, rng.standard_normal((60, 40)), 0)
+    Y = sparse_labels(60, 4, 2)
+    K = 2 * np.count_nonzero(X)
+    dense, sparse = (alternation(X, Y, 3, K, "svd", sparse=form) for form in (False, True))
+    for state in (dense, sparse):
+        state.sweep()
+    np.testing.assert_allclose(np.sort(np.abs(sparse.values)), np.sort(np.abs(dense.values)), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_samples_near_the_largest_number(dtype, monkeypatch):
+    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
+    values = np.full(40, np.finfo(dtype).max / 1.1, dtype=dtype)  # one a sample: no coefficient is larger
+    X = csr_array((values, (np.arange(40), np.arange(40) % 10)), shape=(40, 10))
+    result = decompose(X, sparse_labels(40, 3, 2), n_components=2, residual_size=0, tol=1e-2, random_state=0)
+    assert all(np.isfinite(C).all() for C in result.components)
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 12), k=st.integers(1, 8), share=st.sampled_from([0.1, 0.4]))

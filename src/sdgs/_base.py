@@ -1,5 +1,6 @@
 """What every multi-label classifier here has in common: targets in many forms, taken in and given back."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sdgs._validation import check_labels
+from sdgs._validation import canonical, check_labels
 
 _BLOCK_BYTES = 1 << 28  # of scores
 
@@ -21,7 +22,7 @@ class LabelTarget:
     _missing_values = False  # whether NaN in X means that an entry was not observed
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
@@ -30,6 +31,7 @@ class LabelTarget:
             order="C",
             ensure_all_finite="allow-nan" if self._missing_values else True,
         )
+        return canonical(X)
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; remembers its form for ``predict``."""
@@ -118,12 +120,12 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_parameters()
+        features = self._check_X(X, reset=False)
         if self._one_class_a_sample:
-            scores = self.decision_function(X)
-            best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-            return self.classes_[best]
-        # Not from what decision_function shows, which is rounded to the precision of X: thresholds are exact.
-        positive = self._decided(self._check_X(X, reset=False))
+            # From what decision_function shows, so that the two agree where scores are equal in the precision of X.
+            parts = [self._scores(block).astype(features.dtype).argmax(axis=1) for block in self._blocks(features)]
+            return self.classes_[np.concatenate(parts)]
+        positive = self._decided(features)  # not from that: thresholds are exact
         if self._label_columns is not None:
             import pandas as pd
 
@@ -133,12 +135,16 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
 
     def _decided(self, X: Any) -> Any:
         """0/1 as ``y`` was, by blocks of rows: their scores may take far more memory than what comes of them."""
-        step = max(_BLOCK_BYTES // (8 * len(self.classes_)), 1024)
         parts = []
-        for start in range(0, X.shape[0], step):
-            part = self._positive(self._scores(X[start : start + step])).astype(self._label_dtype)
+        for block in self._blocks(X):
+            part = self._positive(self._scores(block)).astype(self._label_dtype)
             parts.append(csr_array(part) if self._sparse_labels else part)
         return csr_array(vstack(parts, format="csr")) if self._sparse_labels else np.vstack(parts)
+
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        step = max(_BLOCK_BYTES // (8 * len(self.classes_)), 1024)
+        for start in range(0, X.shape[0], step):
+            yield X[start : start + step]
 
     def _check_parameters(self) -> None:
         raise NotImplementedError

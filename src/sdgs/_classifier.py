@@ -96,7 +96,7 @@ class SDGSClassifier(SDGSModel):
     random_state : int, RandomState instance or None, default=None
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
-        Threads that take samples apart and code them. They change nothing in the result.
+        Threads that take samples apart and code them. They change nothing in the result but for rounding.
 
     Notes
     -----

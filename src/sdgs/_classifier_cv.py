@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
-from sdgs._search import Trial, relative_cost, walk
+from sdgs._search import MOST_ROWS, Trial, relative_cost, walk
 from sdgs._validation import check_int, check_number
 from sdgs._views import Setting
 
@@ -55,7 +55,7 @@ class SDGSClassifierCV(SDGSModel):
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
     max_rows : int, default=3000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
-        all of them.
+        all of them, or 50,000.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
@@ -181,7 +181,7 @@ class SDGSClassifierCV(SDGSModel):
         }
         self.best_score_, self.best_params_ = first.value, asdict(first.setting)
         if cross_fit.rows.size < n:
-            on_all = self._cross_fit(X, labels, scalings, training, penalties)
+            on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
             best = [on_all(trial.setting) for trial in best]
         self._read_out(X, labels, scalings, training, best)
         self._set_attributes()

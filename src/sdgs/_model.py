@@ -39,7 +39,7 @@ class Member:
     def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
-        step = self.view.block_rows  # so that nothing is as large as X, not even X scaled
+        step = self.view.block_rows(X)  # so that nothing is as large as X, not even X scaled
         blocks = (self.scaling(X[start : start + step])[0] for start in range(0, X.shape[0], step))
         return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])
 

@@ -32,7 +32,8 @@ def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
     """The norms of the rows of ``X``, complete, where no square overflows or vanishes; None where one may."""
     if issparse(X):
         ones = np.ones(X.shape[1], dtype=X.dtype)
-        squares = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ ones
+        with np.errstate(over="ignore"):
+            squares = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ ones
     else:
         squares = np.einsum("ij,ij->i", X, X)
     limits = np.finfo(X.dtype)

@@ -23,7 +23,7 @@ Array = NDArray[np.floating[Any]]
 
 _ENOUGH = 2_000_000  # scores to compare two penalties on
 _WORTH = 0.001
-_MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
+MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
 
@@ -74,7 +74,7 @@ class CrossFit:
         most: int | None = None,
     ) -> None:
         affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
-        self.rows = _some_rows(labels.shape[0], min(most or _MOST_ROWS, affordable), training.seed)
+        self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
         if self.rows.size < labels.shape[0]:
             X, labels = X[self.rows], labels[self.rows]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils import check_array, check_random_state
 
 
 def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed."""
-    return check_array(
+    X = check_array(
         X,
         accept_sparse="csr",
         dtype=(np.float64, np.float32),
@@ -21,6 +21,21 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
         ensure_all_finite="allow-nan" if missing else True,
         input_name=name,
     )
+    return canonical(X)
+
+
+def canonical(X: Any) -> Any:
+    """Sparse X as a csr_array (the star of a csr_matrix means another product), its entries in order, each stored once.
+
+    X itself where it is all that. What is given is not changed.
+    """
+    if not issparse(X):
+        return X
+    X = csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def has_missing(X: Any) -> bool:

@@ -24,8 +24,8 @@ Components = tuple[Array, ...]
 
 # Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
 WIDEST = 4096
-_LOOKED_AT = 16_384  # samples that say which they are
-_LABELS = 256  # taken together
+_LOOKED_AT = 8192  # samples that say which they are, at most
+_TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one go
 _PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
 _SPARSE_PAYS = 8  # times as many columns as stored entries
@@ -85,13 +85,14 @@ class View:
 
     def blocks(self, X: Any, n_jobs: int | None) -> Iterator[Any]:
         """The features of scaled samples, for some rows after the other: (rows, width), dense or CSR, float64."""
-        for start in range(0, X.shape[0], self.block_rows):
-            yield side_by_side(chosen(self._parts(X[start : start + self.block_rows], n_jobs), self.columns))
+        step = self.block_rows(X)
+        for start in range(0, X.shape[0], step):
+            yield side_by_side(chosen(self._parts(X[start : start + step], n_jobs), self.columns))
 
-    @property
-    def block_rows(self) -> int:
+    def block_rows(self, X: Any) -> int:
         """Samples whose features are made in one go."""
-        width = sum(self._sizes) if self.columns is None else self.columns.size
+        sparse_and_narrow = issparse(X) and self.columns is not None
+        width = self.columns.size if sparse_and_narrow else sum(self._sizes)  # type: ignore[union-attr]
         return max(_BLOCK_BYTES // (8 * width), 1024)
 
     @property
@@ -130,7 +131,7 @@ class View:
         """The same for reading from no more than ``WIDEST`` features: those that say most in samples X."""
         if sum(self._sizes) <= WIDEST:
             return self
-        some = slice(None, None, max(1, X.shape[0] // _LOOKED_AT))
+        some = slice(None, None, -(-X.shape[0] // _LOOKED_AT))
         return replace(self, columns=telling_columns(self._parts(X[some], n_jobs), labels[some], WIDEST))
 
 
@@ -149,11 +150,13 @@ def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.
         mean = np.asarray(part.mean(axis=0), dtype=np.float64).reshape(-1)
         energy = np.asarray((part * part).sum(axis=0), dtype=np.float64).reshape(-1) - n * mean**2
         total = np.zeros(mean.size)
-        for start in range(0, labels.shape[1], _LABELS):
-            mine = slice(start, start + _LABELS)
+        step = max(1, _TOGETHER // mean.size)
+        for start in range(0, labels.shape[1], step):
+            mine = slice(start, start + step)
             together = labels[:, mine].T.astype(np.float64) @ part
             together = together.toarray() if issparse(together) else together
-            total += np.square(together - n * np.outer(frequency[mine], mean)).sum(axis=0)
+            together -= n * np.outer(frequency[mine], mean)
+            total += np.einsum("ij,ij->j", together, together)
         explained.append(total / (np.maximum(energy, 0) + _PENALTY))
     return np.sort(np.argsort(-np.concatenate(explained), kind="stable")[:most])
 

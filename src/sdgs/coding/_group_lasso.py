@@ -160,10 +160,9 @@ def group_lasso(
     n, R = X.shape[0], C.shape[0]
     # Empty groups would share a start with their neighbour; the solver never sees them.
     starts = np.unique(groups)
-    wide = C.astype(np.float64, copy=False)
-    G = wide @ wide.T if R <= _MOST_PRODUCTS or robust else None  # of one array with itself: half the arithmetic
+    G, C64 = _products(C, formed=R <= _MOST_PRODUCTS or robust)
     pinv = np.linalg.pinv(C) if alpha == 0 and R > 0 else None
-    row_bytes = 16 * (R + (0 if issparse(X) and not robust else X.shape[1]) + 1)
+    row_bytes = 16 * (R + (0 if issparse(X) and not robust and G is not None else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
     blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
@@ -193,7 +192,8 @@ def group_lasso(
                 # gap nothing that can be seen changes either.
                 alphas = np.clip(alpha / norms.astype(np.float64), 1e-13, 2.0)
             if G is None:
-                b, gap, n_iter = solve_by_sets(c, C, starts, alphas, tol, max_iter)
+                assert C64 is not None
+                b, gap, n_iter = solve_by_sets(c, C64, starts, alphas, tol, max_iter)
             else:
                 b, gap, n_iter = solve_by_gram(c, G, starts, alphas, tol, max_iter)
         b *= norms[:, None]
@@ -281,6 +281,12 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArr
                 "decompose, or numpy.linalg.qr(rows.T).Q.T."
             )
     return C, np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+
+
+def _products(C: Array, *, formed: bool) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """C C^T, or else C itself, in float64."""
+    wide = C.astype(np.float64, copy=False)
+    return (wide @ wide.T, None) if formed else (None, wide)  # of one array with itself: half the arithmetic
 
 
 def _sparse(A: Array) -> csr_array:

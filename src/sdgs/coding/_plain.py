@@ -1,9 +1,8 @@
 """Codes of complete rows without a residual, from their correlations c = C x with the dictionary."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,7 +29,7 @@ def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: f
         size = min(R, 2 * size)
 
 
-def solve_by_sets(c: Floats, C: NDArray[Any], starts: Integers, alphas: Floats, tol: float, max_iter: int) -> Solved:
+def solve_by_sets(c: Floats, C: Floats, starts: Integers, alphas: Floats, tol: float, max_iter: int) -> Solved:
     """The same without C C^T, where that would be too large.
 
     Each row is solved over a set of groups, those in its code and the worst offenders, with the products of that set
@@ -59,7 +58,7 @@ def solve_by_sets(c: Floats, C: NDArray[Any], starts: Integers, alphas: Floats, 
             groups = np.sort(np.concatenate([np.flatnonzero(inside), offenders]))
             sizes = np.diff(starts)[groups]
             index = np.repeat(starts[groups] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-            own = C[index].astype(np.float64)
+            own = C[index]
             b, _, used = solve_by_gram(
                 c[row, index][None],
                 own @ own.T,
@@ -71,7 +70,7 @@ def solve_by_sets(c: Floats, C: NDArray[Any], starts: Integers, alphas: Floats, 
             codes[row] = 0
             codes[row, index] = b[0]
             n_iter[row] += used[0] + 1
-        q[rows] = c[rows] - (codes[rows] @ C) @ C.T
+        q[rows] = c[rows] - (csr_array(codes[rows]) @ C) @ C.T
 
 
 def _group_norms(v: Floats, starts: Integers) -> Floats:

@@ -104,7 +104,7 @@ class Alternation:
         for level in self.levels:
             size = sum(self.rows[i].size for i in level) * self.X.shape[1]
             if size >= _WORTH * len(level):
-                self.workers.run(self.label_step, level)
+                self.workers.do(self.label_step, level)
             else:
                 for i in level:
                     self.label_step(i)
@@ -121,7 +121,8 @@ class Alternation:
 
     def meets(self, i: int) -> Indices:
         """The labels that share a row with label i, itself among them, ascending."""
-        return np.sort(self._meetings[[i]].indices)
+        first, last = self._meetings.indptr[i : i + 2]
+        return np.sort(self._meetings.indices[first:last])
 
     @cached_property
     def levels(self) -> list[list[int]]:

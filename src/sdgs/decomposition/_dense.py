@@ -53,8 +53,9 @@ class DenseAlternation(Alternation):
             gram_times(self.R, omega[chunk], At, Y1[chunk], Y2t)
             return Y2t
 
-        sums = self.workers.run(of_chunk, self._chunks(omega))
-        return sum(sums, (Y1.T @ U) @ C).T
+        # U enters last: it may be that Y1 is not whole before all chunks are done.
+        Y2t = self.workers.total(of_chunk, self._chunks(i), np.zeros_like(At))
+        return (Y2t + (Y1.T @ U) @ C).T
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, with L^i."""
@@ -73,14 +74,16 @@ class DenseAlternation(Alternation):
         def of_chunk(chunk: slice) -> None:
             project(self.R, omega[chunk], change, weights[chunk], U_new[chunk])
 
-        self.workers.run(of_chunk, self._chunks(omega))
+        self.workers.do(of_chunk, self._chunks(i))
         self.U[i], self.C[i] = U_new, change[len(C) :]
 
-    def _chunks(self, omega: Indices) -> list[slice]:
-        return slices(omega.size, max(1, _CHUNK_BYTES // (self.R.itemsize * self.R.shape[1])))
+    def _chunks(self, i: int) -> list[slice]:
+        """Of the label's rows: each with several times as many as its sum has."""
+        rows = max(8 * (self.width[i] + 4), _CHUNK_BYTES // (self.R.itemsize * self.R.shape[1]))
+        return slices(self.rows[i].size, rows)
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""
         from sdgs.decomposition._dense_kernel import add_rows
 
-        add_rows(self.R, rows, self.X, (self.share / self.scale)[rows])
+        add_rows(self.R, rows, self.X, self.share[rows] / self.scale)

@@ -37,9 +37,6 @@ class SparseAlternation(Alternation):
         n_jobs: int | None = None,
     ) -> None:
         X = narrow_indices(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
         super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
         n, p = X.shape
         # All components below each other; those of a label are a view.
@@ -97,13 +94,14 @@ class SparseAlternation(Alternation):
 
     def _product(self, C: Array, A: Array) -> Array:
         """C A."""
-        parts = self.workers.run(lambda columns: C[:, columns] @ A[columns], slices(C.shape[1], _BLOCK_COLUMNS))
-        return sum(parts[1:], parts[0])
+        start: Array = np.zeros((len(C), A.shape[1]), dtype=C.dtype)
+        columns = slices(C.shape[1], _BLOCK_COLUMNS)
+        return self.workers.total(lambda block: C[:, block] @ A[block], columns, start)
 
     def _combination(self, W: Array, C: Array) -> Array:
         """C^T W, by rows of C: in half the time."""
         parts = self.workers.run(lambda columns: W.T @ C[:, columns], slices(C.shape[1], _BLOCK_COLUMNS))
-        return np.hstack(parts).T
+        return np.hstack(list(parts)).T
 
     def _times(self, i: int, A: Array, where: NDArray[np.int64], CA: Array) -> Array:
         """N A, given C A of the components at hand."""
@@ -120,7 +118,7 @@ class SparseAlternation(Alternation):
                 *(S.indptr, S.indices, S.data, out[block]),
             )
 
-        self.workers.run(one, slices(omega.size, _BLOCK_ROWS))
+        self.workers.do(one, slices(omega.size, _BLOCK_ROWS))
         return out
 
     def _transposed_times(self, i: int, Y: Array, where: NDArray[np.int64], C: Array) -> Array:
@@ -128,21 +126,19 @@ class SparseAlternation(Alternation):
         from sdgs.decomposition._sparse_kernel import transposed_times
 
         X, W, S, omega = self.X, self._W, self._S, self.rows[i]
-        shapes = (X.shape[1], Y.shape[1]), (len(C), Y.shape[1])
+        p, shape = X.shape[1], (X.shape[1] + len(C), Y.shape[1])  # of both sums, one above the other
 
-        def one(block: slice) -> tuple[Array, Array]:
-            sums = np.zeros(shapes[0], dtype=X.dtype), np.zeros(shapes[1], dtype=X.dtype)
+        def one(block: slice) -> Array:
+            sums: Array = np.zeros(shape, dtype=X.dtype)
             transposed_times(
                 *(omega[block], X.indptr, X.indices, X.data, self._V, Y[block]),
                 *(W.indptr, W.indices, W.data, where),
-                *(S.indptr, S.indices, S.data, *sums),
+                *(S.indptr, S.indices, S.data, sums[:p], sums[p:]),
             )
             return sums
 
-        out, W_Y = np.zeros(shapes[0], dtype=X.dtype), np.zeros(shapes[1], dtype=X.dtype)
-        for sums in self.workers.run(one, slices(omega.size, _BLOCK_ROWS)):
-            out += sums[0]
-            W_Y += sums[1]
+        sums = self.workers.total(one, slices(omega.size, _BLOCK_ROWS), np.zeros(shape, dtype=X.dtype))
+        out, W_Y = sums[:p], sums[p:]
         out -= self._combination(W_Y, C)
         return out
 
@@ -246,7 +242,7 @@ class SparseAlternation(Alternation):
             stored = slice(X.indptr[block.start], X.indptr[block.stop])
             left[stored] = X.data[stored] * (1 / self.scale) - self._said(X[block], self._W[block], Ct)
 
-        self.workers.run(of_rows, slices(X.shape[0], _BLOCK_ROWS))
+        self.workers.do(of_rows, slices(X.shape[0], _BLOCK_ROWS))
         in_gaps = left[self.gaps]
         left[self.gaps] = 0
         kept = largest_entries(left, self.K)
@@ -271,20 +267,25 @@ class SparseAlternation(Alternation):
 
         floor = max(floor, _TINY)
         X, p = self.X, self.X.shape[1]
-        places, values = [np.empty(0, dtype=np.intp)], [X.data[:0]]
+        places, values = np.empty(0, dtype=np.intp), X.data[:0]
         for rows, columns in self._where_much_is_said(floor):
-            components = np.ascontiguousarray(self._C[:, columns])
-            step = max(1, _BLOCK_ENTRIES // columns.size)
-            for block in slices(rows.size, step):
-                there = self._W[rows[block]] @ components
+            for block in slices(rows.size, max(1, _BLOCK_ENTRIES // columns.size)):
+                W = self._W[rows[block]]
+                used, at_hand = np.unique(W.indices, return_inverse=True)
+                W = csr_array((W.data, at_hand, W.indptr), shape=(W.shape[0], used.size))
+                there = W @ self._C[np.ix_(used, columns)]
                 at, which = np.nonzero(np.abs(there) >= floor)
                 row, column = rows[block][at], columns[which]
                 known = np.empty(row.size, dtype=bool)
                 is_stored(row, column, X.indptr, X.indices, known)
-                places.append((row * p + column)[~known])
-                values.append(there[at, which][~known])
-        flat, first = np.unique(np.concatenate(places), return_index=True)  # two labels of a row find the same
-        return flat, np.concatenate(values)[first]
+                # Two labels of a row find the same.
+                places, first = np.unique(np.append(places, (row * p + column)[~known]), return_index=True)
+                values = np.append(values, there[at, which][~known])[first]
+                if places.size > 4 * self.K + _BLOCK_ENTRIES:
+                    kept = largest(np.abs(values), self.K)
+                    places, values = places[kept], values[kept]
+                    floor = max(floor, float(np.abs(values).min()))
+        return places, values
 
     def _where_much_is_said(self, floor: float) -> list[tuple[Indices, Indices]]:
         """(rows, columns) that together hold all entries of W C of at least ``floor``."""

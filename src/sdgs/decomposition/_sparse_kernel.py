@@ -17,11 +17,9 @@ def times(rows, x_ptr, x_at, x, v, A, w_ptr, w_at, w, where, CA, s_ptr, s_at, s,
         for j in range(width):
             out[t, j] = 0.0
         for e in range(x_ptr[row], x_ptr[row + 1]):
-            value, column = x[e], x_at[e]
+            value, column = x[e] * v[row], x_at[e]  # in the unit scale, or the sum may overflow
             for j in range(width):
                 out[t, j] += value * A[column, j]
-        for j in range(width):
-            out[t, j] *= v[row]
         for e in range(w_ptr[row], w_ptr[row + 1]):
             value, place = w[e], where[w_at[e]]
             if place >= 0:

@@ -1,11 +1,14 @@
 """Threads that share the work of training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
+Array = NDArray[np.floating[Any]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -21,12 +24,24 @@ class Workers:
         self._threads = ThreadPoolExecutor(self.number) if self.number > 1 else None
         self._busy = False
 
-    def run(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """The results, in the order of the items."""
+    def run(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """The results, in the order of the items. Nothing is done before the first is asked for."""
         if self._threads is None or self._busy or len(items) < 2:
-            return [function(item) for item in items]
+            yield from map(function, items)
+            return
         self._busy = True
         try:
-            return list(self._threads.map(function, items))
+            yield from self._threads.map(function, items)
         finally:
             self._busy = False
+
+    def do(self, function: Callable[[Item], None], items: Sequence[Item]) -> None:
+        """The same for what gives nothing back."""
+        for _ in self.run(function, items):
+            pass
+
+    def total(self, function: Callable[[Item], Array], items: Sequence[Item], start: Array) -> Array:
+        """The sum of the results, added to ``start`` in place and in order, each as soon as it is there."""
+        for part in self.run(function, items):
+            start += part
+        return start
