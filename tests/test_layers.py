@@ -14,8 +14,8 @@ SOURCE = Path(sdgs.__file__).parent
 # part: (parts of sdgs that it may import, heavy libraries that it may import)
 ALLOWED = {
     "__init__": (
-        {"_classifier", "_classifier_cv", "_label_map", "baselines", "coding", "datasets", "decomposition", "displays"}
-        | {"explanation", "metrics"},
+        {"_classifier", "_classifier_cv", "_container", "_label_map", "_load", "baselines", "coding", "datasets"}
+        | {"decomposition", "displays", "explanation", "metrics"},
         set(),
     ),
     "_validation": (set(), set()),
@@ -31,11 +31,25 @@ ALLOWED = {
     "_decision": (set(), set()),
     "_search": ({"_decision", "_readout", "_scaling", "_views"}, set()),
     "explanation": ({"_validation", "coding", "displays"}, set()),
-    "_model": (
-        {"_base", "_decision", "_readout", "_scaling", "_search", "_validation", "_views", "explanation"},
+    "_member": ({"_readout", "_scaling", "_views"}, set()),
+    "_files": (set(), set()),
+    "_container": ({"_files"}, set()),
+    "_plain_values": ({"_container"}, set()),
+    "_stored_members": (
+        {"_container", "_member", "_plain_values", "_readout", "_scaling", "_validation", "_views", "decomposition"},
         set(),
     ),
-    "_classifier": ({"_model", "_scaling", "_search", "_validation", "_views"}, set()),
+    "_persistence": (
+        {"", "_container", "_decision", "_plain_values", "_readout", "_stored_members", "_validation"},
+        set(),
+    ),
+    "_model": (
+        {"_base", "_decision", "_member", "_persistence", "_readout", "_scaling", "_search", "_validation", "_views"}
+        | {"explanation"},
+        set(),
+    ),
+    "_load": ({"_classifier", "_classifier_cv", "_persistence"}, set()),
+    "_classifier": ({"_member", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
     "_classifier_cv": ({"_classifier", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
     "baselines": ({"_base", "_rows", "_validation"}, set()),
     "metrics": ({"_validation"}, set()),
@@ -43,7 +57,6 @@ ALLOWED = {
     "plotting": (set(), {"matplotlib"}),
     "_label_map": ({"_validation"}, set()),
     "displays": ({"_label_map", "_validation", "metrics", "plotting"}, {"matplotlib"}),
-    "_files": (set(), set()),
     "experiments": (
         {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_readout", "_rows", "_search"}
         | {"_scaling", "_validation", "_views", "baselines", "coding", "datasets", "decomposition", "metrics"},

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from sdgs._classifier import SDGSClassifier
     from sdgs._classifier_cv import SDGSClassifierCV
     from sdgs._label_map import LabelAngles, label_angles
+    from sdgs._container import ModelFileError
+    from sdgs._load import load
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.explanation import Explanation
@@ -18,6 +20,7 @@ __all__ = [
     "Explanation",
     "GroupCodes",
     "LabelAngles",
+    "ModelFileError",
     "SDGSClassifier",
     "SDGSClassifierCV",
     "baselines",
@@ -26,6 +29,7 @@ __all__ = [
     "displays",
     "group_lasso",
     "label_angles",
+    "load",
     "metrics",
 ]
 
@@ -35,11 +39,13 @@ _HOME = {
     "Explanation": "sdgs.explanation",
     "GroupCodes": "sdgs.coding",
     "LabelAngles": "sdgs._label_map",
+    "ModelFileError": "sdgs._container",
     "SDGSClassifier": "sdgs._classifier",
     "SDGSClassifierCV": "sdgs._classifier_cv",
     "decompose": "sdgs.decomposition",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs._label_map",
+    "load": "sdgs._load",
 }
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
-from sdgs._model import PENALTIES, Member, SDGSModel, scalings_of
+from sdgs._member import Member
+from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import walk
 from sdgs._validation import check_choice, check_number

@@ -2,15 +2,22 @@
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write aside, then rename: whoever looks finds the old file, the new one, or none; never a part of one."""
+def write_whole(path: Path, content: str | bytes | Iterable[Any]) -> None:
+    """Write aside, then rename: whoever looks finds the old file, the new one, or none; never a part of one.
+
+    ``content`` may also come in parts, each bytes or an array of bytes.
+    """
+    content = content.encode() if isinstance(content, str) else content
+    parts: Iterable[Any] = [content] if isinstance(content, bytes) else content
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(scratch, 0o644)

@@ -2,8 +2,8 @@
 
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,31 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgs._base import MultiLabelClassifier
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
-from sdgs._readout import Ridge, calibrate, ridge_path
+from sdgs._member import Member
+from sdgs._persistence import save_model
+from sdgs._readout import calibrate, ridge_path
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_names, check_number, check_seed
-from sdgs._views import Training, View, is_dirty, learn_view
+from sdgs._views import Training, is_dirty, learn_view
 from sdgs.explanation import Explanation, Terms, explain_samples
 
 # What the ridge penalty is chosen from; for samples of unit norm.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """A view of the samples, and how labels are read from it; None the paper's way."""
-
-    scaling: Scaling
-    view: View
-    ridge: Ridge | None
-
-    def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
-        """Near 1 where a label is likely, near 0 where not."""
-        assert self.ridge is not None
-        step = self.view.block_rows(X)  # so that nothing is as large as X, not even X scaled
-        blocks = (self.scaling(X[start : start + step])[0] for start in range(0, X.shape[0], step))
-        return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])
 
 
 def _reads_by_ridge(model: "SDGSModel") -> bool:
@@ -316,6 +302,33 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
 
     def _probabilities(self, log_odds: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(softmax(log_expit(log_odds), axis=1) if self._one_class_a_sample else expit(log_odds))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file, which :func:`sdgs.load` reads; no pickle.
+
+        The loaded model has the same parameters and the same fitted attributes, and predicts the same to the last
+        digit. The file appears whole or not at all, and replaces one of the same name.
+
+        Parameters
+        ----------
+        path : str or Path
+            By custom it ends in ``.sdgs``.
+
+        Raises
+        ------
+        ModelFileError
+            If the file could not hold all of the model: a class of one's own, classes or column names that are neither
+            strings nor numbers, columns of ``y`` with an unusual dtype.
+
+        Notes
+        -----
+        docs/model-format.md says what is in the file. A ``RandomState`` as ``random_state`` is not stored, nor is
+        ``checkpoint``: the loaded model has None for them, which matters only if it is fitted again. There is a warning
+        for the former.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        save_model(self, Path(path))
 
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""

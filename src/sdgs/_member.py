@@ -1,0 +1,27 @@
+"""A view of the samples, and how labels are read from it: what a fitted model has one or a few of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs._readout import Ridge
+from sdgs._scaling import Scaling
+from sdgs._views import View
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A view of the samples, and how labels are read from it; None the paper's way."""
+
+    scaling: Scaling
+    view: View
+    ridge: Ridge | None
+
+    def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
+        """Near 1 where a label is likely, near 0 where not."""
+        assert self.ridge is not None
+        step = self.view.block_rows(X)  # so that nothing is as large as X, not even X scaled
+        blocks = (self.scaling(X[start : start + step])[0] for start in range(0, X.shape[0], step))
+        return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])

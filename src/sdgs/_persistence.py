@@ -1,0 +1,207 @@
+"""A fitted model as JSON and arrays, and back. docs/model-format.md says what each means.
+
+Reading trusts nothing: every field is checked, and every array against all others, before there is a model. Writing
+goes through the same checks, so that what is written can be read.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sdgs
+from sdgs._container import BROKEN, ArraysOf, ModelFileError, read, write
+from sdgs._decision import METRICS, Decision
+from sdgs._plain_values import decoded, decoded_columns, dtype_name, dtype_of, encoded, encoded_columns
+from sdgs._readout import Calibration
+from sdgs._stored_members import describe_member, fields_of, flag, restored_member
+from sdgs._validation import check_choice, check_int, check_number
+
+FORMAT = "sdgs-model"
+VERSION = 1
+_CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
+_NOT_STORED = ("checkpoint",)  # where to write is no business of a file
+_MOST_THREADS = 1024  # that a file may ask for
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Write a fitted model."""
+    kind = type(model)
+    if kind.__name__ not in _CLASSES or not kind.__module__.startswith("sdgs."):
+        raise ModelFileError(f"a model file holds {' or '.join(_CLASSES)}; this is a {kind.__qualname__}.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist. Create it first.")
+    document, arrays = _described(model)
+    try:
+        _restored(kind, document, ArraysOf(arrays))
+    except BROKEN as error:
+        raise ModelFileError(f"the model cannot be stored in a model file: {error}") from error
+    write(path, FORMAT, VERSION, sdgs.__version__, document, arrays)
+
+
+def load_model(path: Path, kinds: Sequence[Any]) -> Any:
+    """Read a model of one of the classes ``kinds``."""
+    content = read(path, FORMAT, (VERSION,))
+    try:
+        by_name = {kind.__name__: kind for kind in kinds}
+        kind = by_name[check_choice(content.document["class"], "class", tuple(by_name))]
+        return _restored(kind, content.document, ArraysOf(content.arrays))
+    except BROKEN as error:
+        raise ModelFileError(
+            f"{path}, written by sdgs {content.library[:40]!r}, does not hold a model that sdgs can use: "
+            f"{str(error) or type(error).__name__}"
+        ) from None
+
+
+def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    names = getattr(model, "feature_names_in_", None)
+    document = {
+        "class": type(model).__name__,
+        "parameters": _described_parameters(model),
+        "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
+        "features": {
+            "number": int(model.n_features_in_),
+            "names": None if names is None else [encoded(name, "a feature's name") for name in names],
+        },
+        "target": _described_target(model),
+        "members": [describe_member(member, f"member{i}.", arrays) for i, member in enumerate(model._members)],
+        "readout": None,
+        "search": None,
+    }
+    if model._members[0].ridge is not None:
+        decision = model._decision
+        document["readout"] = {
+            "penalty": encoded(model.penalty_, "penalty_"),
+            "uses_norms": bool(model.uses_norms_),
+            "metric": decision.metric,
+            "at_least_one": bool(decision.at_least_one),
+            "top": decision.top,
+        }
+        arrays["calibration.slope"], arrays["calibration.offset"] = model._calibration.slope, model._calibration.offset
+        if decision.thresholds is not None:
+            arrays["thresholds"] = decision.thresholds
+    if hasattr(model, "cv_results_"):
+        document["search"] = encoded({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
+    return document, arrays
+
+
+def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
+    _, parameters, output, features, target, members, readout, search = fields_of(
+        document, "class", "parameters", "output", "features", "target", "members", "readout", "search"
+    )
+    model = _with_parameters(kind, parameters)
+    if output is not None:
+        model.set_output(transform=check_choice(output, "output", ("default", "pandas", "polars")))
+    p, names = fields_of(features, "number", "names")
+    model.n_features_in_ = p = check_int(p, "the number of features", minimum=1)
+    if names is not None:
+        if not isinstance(names, list) or len(names) != p or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"it has not {p} names of features.")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    k = math.prod(arrays.shape("member0.ranks"))
+    _restore_target(model, target, k)
+    if not isinstance(members, list) or not members:
+        raise ValueError("it has no members.")
+    model._members = [
+        restored_member(content, f"member{i}.", arrays, p, k, reads_by_ridge=readout is not None)
+        for i, content in enumerate(members)
+    ]
+    if readout is not None:
+        _restore_readout(model, readout, k, arrays)
+    elif len(members) > 1 or search is not None:
+        raise ValueError("its labels are read from norms, for which it has too much.")
+    model._set_attributes()
+    if (search is not None) != (kind.__name__ == "SDGSClassifierCV"):
+        raise ValueError("the results of a search belong to SDGSClassifierCV.")
+    if search is not None:
+        results, score = fields_of(decoded(search), "results", "best_score")
+        if not isinstance(results, dict) or not all(isinstance(column, list) for column in results.values()):
+            raise ValueError("the results of its search are not lists.")
+        if not isinstance(score, float):
+            raise ValueError("the best score of its search is no number.")
+        setting = model._members[0].view.setting
+        model.cv_results_, model.best_score_, model.best_params_ = results, score, asdict(setting)
+        model.gamma_, model.n_components_, model.alpha_ = setting.gamma, setting.n_components, setting.alpha
+    arrays.finish()
+    return model
+
+
+def _described_parameters(model: Any) -> dict[str, Any]:
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_STORED}
+    if isinstance(parameters["random_state"], np.random.RandomState):
+        warnings.warn(
+            "random_state is a RandomState, which a model file does not hold: the loaded model has None in its place. "
+            "Predictions do not depend on it.",
+            stacklevel=4,
+        )
+        parameters["random_state"] = None
+    return {name: encoded(value, f"the parameter {name}") for name, value in parameters.items()}
+
+
+def _with_parameters(kind: Any, content: Any) -> Any:
+    """A model that is yet to be fitted. Parameters that an older version did not have take their defaults."""
+    if not isinstance(content, dict):
+        raise ValueError("it has no parameters.")
+    unknown = set(content) - (set(kind._get_param_names()) - set(_NOT_STORED))
+    if unknown:
+        raise ValueError(f"this version of {kind.__name__} has no parameter {min(unknown)!r}.")
+    parameters = {name: decoded(value) for name, value in content.items()}
+    model = kind(**parameters)
+    model._check_parameters()
+    if model.n_jobs is not None and model.n_jobs > _MOST_THREADS:
+        raise ValueError(f"n_jobs is {model.n_jobs}. A model file may ask for {_MOST_THREADS} threads at most.")
+    return model
+
+
+def _described_target(model: Any) -> dict[str, Any]:
+    if model._one_class_a_sample:
+        return {"form": "classes", "classes": encoded(model.classes_, "classes_")}
+    dtype = dtype_name(model._label_dtype, "y")
+    if model._label_columns is not None:
+        return {"form": "frame", "dtype": dtype, **encoded_columns(model._label_columns)}
+    return {"form": "matrix", "dtype": dtype, "sparse": model._sparse_labels}
+
+
+def _restore_target(model: Any, content: Any, k: int) -> None:
+    """How ``k`` labels are given back."""
+    form = check_choice(content["form"], "form", ("classes", "frame", "matrix"))
+    model._one_class_a_sample = form == "classes"
+    model._sparse_labels, model._label_columns = False, None
+    if form == "classes":
+        model.classes_ = decoded(fields_of(content, "form", "classes")[1])
+        if not isinstance(model.classes_, np.ndarray) or model.classes_.ndim != 1:
+            raise ValueError("its classes are no list.")
+    elif form == "matrix":
+        _, dtype, sparse = fields_of(content, "form", "dtype", "sparse")
+        model._label_dtype, model._sparse_labels = dtype_of(dtype), flag(sparse)
+        model.classes_ = np.arange(k)
+    else:
+        _, dtype, *_ = fields_of(content, "form", "dtype", "names", "names_dtype", "names_name", "dtypes")
+        model._label_dtype, model._label_columns = dtype_of(dtype), decoded_columns(content)
+        model.classes_ = np.empty(len(model._label_columns), dtype=object)
+        model.classes_[:] = list(model._label_columns.index)
+    if len(model.classes_) != k:
+        raise ValueError(f"it has {k} labels and {len(model.classes_)} names for them.")
+
+
+def _restore_readout(model: Any, content: Any, k: int, arrays: ArraysOf) -> None:
+    """How the scores of the members become probabilities and labels."""
+    penalty, uses_norms, metric, at_least_one, top = fields_of(
+        content, "penalty", "uses_norms", "metric", "at_least_one", "top"
+    )
+    model.penalty_, model.uses_norms_ = decoded(penalty), flag(uses_norms)
+    check_number(model.penalty_, "penalty_", positive=True)
+    slope, offset = (arrays.take(f"calibration.{name}", "f", k) for name in ("slope", "offset"))
+    model._calibration = Calibration(slope, offset)
+    thresholds = None
+    if arrays.has("thresholds"):
+        thresholds = arrays.take("thresholds", "f", *((k,) if arrays.shape("thresholds") else ()))
+    if top is not None:
+        check_int(top, "top", minimum=1)
+    model._decision = Decision(check_choice(metric, "metric", METRICS), flag(at_least_one), thresholds, top)
