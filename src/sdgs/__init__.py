@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from sdgs import baselines, datasets, displays, metrics
     from sdgs._classifier import SDGSClassifier
     from sdgs._classifier_cv import SDGSClassifierCV
-    from sdgs._label_map import LabelAngles, label_angles
     from sdgs._container import ModelFileError
+    from sdgs._label_map import LabelAngles, label_angles
     from sdgs._load import load
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose

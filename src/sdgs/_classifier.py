@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,13 @@ class SDGSClassifier(SDGSModel):
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
         Threads that take samples apart and code them. They change nothing in the result but for rounding.
+    checkpoint : str, Path or None, default=None
+        A folder, made if it is not there, to keep what training has done so far in: the state of the decomposition that
+        it is at, between sweeps; all decompositions that it is done with, those of the folds of the cross-validation
+        included; and what came of every setting that was cross-validated. Killed at any point, the same ``fit`` goes on
+        from there to the same model, to the last digit. Other data and other parameters find nothing there and leave it
+        alone, so several models may share a folder. The files stay: delete the folder when the model is saved. Needs a
+        ``random_state``. See :func:`sdgs.decompose`.
 
     Notes
     -----
@@ -179,6 +187,7 @@ class SDGSClassifier(SDGSModel):
         tol: float = 1e-2,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.residual_size = residual_size
@@ -199,6 +208,7 @@ class SDGSClassifier(SDGSModel):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
 
     def _fit(self, X: Any, labels: Any) -> None:
         self._check_thresholds(labels.shape[1])

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -60,6 +61,8 @@ class SDGSClassifierCV(SDGSModel):
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, a line on standard error for each setting that is tried.
+    checkpoint : str, Path or None, default=None
+        As for :class:`SDGSClassifier`.
 
     Attributes
     ----------
@@ -111,6 +114,7 @@ class SDGSClassifierCV(SDGSModel):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.n_components = n_components
         self.alphas = alphas
@@ -133,6 +137,7 @@ class SDGSClassifierCV(SDGSModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _fit(self, X: Any, labels: Any) -> None:
         self._check_thresholds(labels.shape[1])

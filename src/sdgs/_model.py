@@ -22,7 +22,16 @@ from sdgs._persistence import save_model
 from sdgs._readout import calibrate, ridge_path
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling
 from sdgs._search import CrossFit, Trial
-from sdgs._validation import check_choice, check_int, check_labels, check_n_jobs, check_names, check_number, check_seed
+from sdgs._validation import (
+    check_checkpoint,
+    check_choice,
+    check_int,
+    check_labels,
+    check_n_jobs,
+    check_names,
+    check_number,
+    check_seed,
+)
 from sdgs._views import Training, is_dirty, learn_view
 from sdgs.explanation import Explanation, Terms, explain_samples
 
@@ -54,13 +63,21 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     tol: float
     random_state: Any
     n_jobs: int | None
+    checkpoint: Any
 
     def _training(self) -> Training:
         # One seed for all that is random; an int is that of `decompose` itself.
         drawn = check_seed(self.random_state)
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn
         return Training(
-            self.residual_size, self.solver, self.max_iter, self.tol, self.n_landmarks, int(seed), self.n_jobs
+            residual_size=self.residual_size,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_landmarks=self.n_landmarks,
+            seed=int(seed),
+            n_jobs=self.n_jobs,
+            checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
 
     def _cross_fit(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
@@ -73,6 +74,12 @@ class CrossFit:
         decision: Decision,
         most: int | None = None,
     ) -> None:
+        self._depends_on = ""
+        if training.checkpoint is not None:
+            how = replace(training, n_jobs=None, checkpoint=None)
+            self._depends_on = fingerprint(
+                X, X.shape, labels, labels.shape, how, tuple(penalties), n_folds, decision, most
+            )
         affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
         self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
         if self.rows.size < labels.shape[0]:
@@ -87,7 +94,28 @@ class CrossFit:
         self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
 
     def __call__(self, setting: Setting) -> Trial:
-        """Try a setting."""
+        """Try a setting, unless that was done before and kept."""
+        if self._training.checkpoint is None:
+            return self._tried(setting)
+        checkpoint = Checkpoint(self._training.checkpoint, "trial", self._depends_on, setting)
+        kept = checkpoint.load()
+        if kept is not None:
+            try:
+                return self._restored(setting, **kept)
+            except (IndexError, TypeError, ValueError):
+                checkpoint.distrust("it does not fit the data.")
+        trial = self._tried(setting)
+        choice = np.array([self._penalties.index(trial.penalty), trial.uses_norms], dtype=np.int64)
+        checkpoint.store({"choice": choice, "value": np.array(trial.value), "scores": trial.scores})
+        return trial
+
+    def _restored(self, setting: Setting, choice: NDArray[np.int64], value: Array, scores: Array) -> Trial:
+        number, uses_norms = choice.tolist()
+        if scores.shape != self._Y.shape or scores.dtype != np.float64:
+            raise ValueError("scores must have one column a label.")
+        return Trial(setting, self._penalties[number], bool(uses_norms), float(value), self.rows, scores)
+
+    def _tried(self, setting: Setting) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
             self._scaled = setting.scaling, self._scalings(setting.scaling)(self._X)[0]
             self._known = [{} for _ in self._folds]

@@ -3,6 +3,7 @@
 import numbers
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,17 @@ def check_seed(random_state: Any) -> int:
             f"random_state must be None, an integer in [0, 2**32) or a RandomState, got {random_state!r}."
         ) from None
     return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def check_checkpoint(checkpoint: Any, random_state: Any) -> Path | None:
+    """The folder for what is computed so far, or None."""
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, str | Path) or not str(checkpoint) or Path(checkpoint).is_file():
+        raise ValueError(f"checkpoint must be None or the path of a folder, got {checkpoint!r}.")
+    if random_state is None:
+        raise ValueError("checkpoint needs a random_state: without one every call draws anew. Pass an integer.")
+    return Path(checkpoint)
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:

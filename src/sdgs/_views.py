@@ -6,6 +6,7 @@ Plain functions on arrays; X (n, p) is dense or CSR, and complete or not.
 import warnings
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Training:
     n_landmarks: int
     seed: int
     n_jobs: int | None
+    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +216,7 @@ def learn_view(
             tol=training.tol,
             random_state=training.seed,
             n_jobs=training.n_jobs,
+            checkpoint=training.checkpoint,
         )
 
     dirty = is_dirty(X, setting)

@@ -1,5 +1,6 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -74,6 +75,24 @@ class Alternation:
         ]
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the result is made of, after a sweep."""
+        U = np.concatenate([U.reshape(-1) for U in self.U])
+        return {"U": U, "C": np.vstack(self.C), "places": self.places, "values": self.values}
+
+    def working_state(self) -> dict[str, Array]:
+        """What the next sweep depends on beside that and the arguments, to the last digit."""
+        raise NotImplementedError
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Be as after ``sweeps`` sweeps; without the working state good for no more of them."""
+        sizes = [U.size for U in self.U]
+        for i, U in enumerate(np.split(state["U"], np.cumsum(sizes)[:-1])):
+            self.U[i] = U.reshape(self.U[i].shape)
+        for C, kept in zip(self.C, np.split(state["C"], np.cumsum(self.width)[:-1]), strict=True):
+            C[:] = kept
+        self.places, self.values, self.sweeps = state["places"], state["values"], sweeps
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""

@@ -1,15 +1,20 @@
 """The training stage: X = one low-rank component a label + a sparse residual + error."""
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from sdgs._checkpoint import Checkpoint
 from sdgs._validation import (
+    check_checkpoint,
     check_choice,
     check_features,
     check_int,
@@ -41,6 +46,7 @@ def decompose(
     tol: float = 1e-4,
     random_state: Any = None,
     n_jobs: int | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Decomposition:
     r"""Structured decomposition of labelled data.
 
@@ -82,6 +88,13 @@ def decompose(
     n_jobs : int or None, default=None
         Threads that share the rows of a label, or labels that have no row in common. None means 1 unless in a
         ``joblib.parallel_config`` context. Changes nothing in the result, not even the last digit.
+    checkpoint : str, Path or None, default=None
+        A folder, made if it is not there, to keep the state between sweeps in. Killed at any point, the same call goes
+        on from there to the same result, to the last digit; when it is done it is at hand at once. Its file is named
+        after data and arguments, so others may share the folder, and a call with anything else begins at the beginning.
+        The files stay: delete the folder when you have what you wanted. A state takes as much room as a dense ``X``, or
+        as the components and coefficients if ``X`` is sparse, and is written as often as takes a tenth of the time.
+        Needs a ``random_state``.
 
     Returns
     -------
@@ -108,15 +121,19 @@ def decompose(
     tol = check_number(tol, "tol")
     seed = check_seed(random_state)
     check_n_jobs(n_jobs)
+    folder = check_checkpoint(checkpoint, random_state)
 
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
     if issparse(X) and _may_be_dense(X, int(np.minimum(ranks, np.diff(labels.indptr)).sum())):
         X = X.toarray()
     kind = SparseAlternation if issparse(X) else DenseAlternation
+    kept = None
+    if folder is not None:
+        kept = Checkpoint(folder, "decompose", X, X.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
     # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
     # digits: the result is to depend on nothing but the arguments.
     with threadpool_limits(1, user_api="blas"):
-        result = _decompose(kind(X, rows, ranks, K, solver, seed, n_jobs), max_iter, tol)
+        result = _decompose(kind(X, rows, ranks, K, solver, seed, n_jobs), max_iter, tol, kept)
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error settled to tol={tol}. "
@@ -137,15 +154,18 @@ def _may_be_dense(X: Any, n_components: int) -> bool:
     return bool(n * p * X.dtype.itemsize <= _SMALL or n <= 4 * n_components)
 
 
-def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:
-    objective: list[float] = []
-    converged = False
+def _decompose(state: Alternation, max_iter: int, tol: float, checkpoint: Checkpoint | None = None) -> Decomposition:
+    objective = [] if checkpoint is None else _gone_on(state, checkpoint)
+    converged = _settled(objective, state, tol)
     while not converged and len(objective) < max_iter:
         state.sweep()
         objective.append(state.error())
-        converged = objective[-1] <= tol * state.total
-        if len(objective) > 1 and state.solver != "brp-fresh":
-            converged |= objective[-2] - objective[-1] <= tol * objective[-2]
+        converged = _settled(objective, state, tol)
+        if checkpoint is not None:
+            if converged or len(objective) == max_iter:
+                checkpoint.store({**state.state(), "objective": np.asarray(objective)})
+            elif checkpoint.due():
+                checkpoint.store({**state.state(), **state.working_state(), "objective": np.asarray(objective)})
 
     with np.errstate(over="ignore"):  # squares of the largest numbers are inf
         objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2
@@ -159,4 +179,39 @@ def _decompose(state: Alternation, max_iter: int, tol: float) -> Decomposition:
         objective=objective_of_X,
         n_iter=len(objective),
         converged=converged,
+    )
+
+
+def _settled(objective: Sequence[float], state: Alternation, tol: float) -> bool:
+    """Whether the error is small, or the last sweep lowered it by little."""
+    if not objective:
+        return False
+    settled = objective[-1] <= tol * state.total
+    if len(objective) > 1 and state.solver != "brp-fresh":
+        settled |= objective[-2] - objective[-1] <= tol * objective[-2]
+    return settled
+
+
+def _gone_on(state: Alternation, checkpoint: Checkpoint) -> list[float]:
+    """The objective so far, with ``state`` as it was then; empty if there is nothing to go on from."""
+    kept = checkpoint.load()
+    if kept is None:
+        return []
+    objective = kept.pop("objective", np.empty(0))
+    if objective.ndim != 1 or not _fits(kept, state):
+        checkpoint.distrust("it does not fit the data.")
+        return []
+    state.restore(kept, objective.size)
+    return [float(error) for error in objective]
+
+
+def _fits(kept: Mapping[str, NDArray[Any]], state: Alternation) -> bool:
+    """Whether arrays are what those of a state can be; all sizes are given, but for those of S."""
+    fresh = {**state.state(), **state.working_state()}
+    return (
+        {"U", "C", "places", "values"} <= kept.keys() <= fresh.keys()
+        and all(array.dtype == fresh[name].dtype and array.ndim == fresh[name].ndim for name, array in kept.items())
+        and all(array.shape == fresh[name].shape for name, array in kept.items() if name not in ("places", "values"))
+        and kept["places"].size == kept["values"].size <= state.K
+        and bool((np.diff(kept["places"], prepend=-1, append=math.prod(state.X.shape)) > 0).all())
     )

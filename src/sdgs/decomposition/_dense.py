@@ -1,5 +1,6 @@
 """The alternation for dense X."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,15 @@ class DenseAlternation(Alternation):
         super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
         self.R = np.zeros(X.shape, dtype=X.dtype)
         self._add_start(np.flatnonzero(self.card == 0))
+
+    def working_state(self) -> dict[str, Array]:
+        """R, which has the rounding of all steps in it."""
+        return {"R": self.R}
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Be as after ``sweeps`` sweeps."""
+        super().restore(state, sweeps)
+        self.R = state.get("R", self.R)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""

@@ -6,6 +6,7 @@ come taken from it, and so less of X. Later V is 1, in the unit scale. A product
 stored entries, and the components of the labels that they have beside the label.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,22 @@ class SparseAlternation(Alternation):
         V[np.abs(V) < 0.5 * self.share] = 0  # rounding
         self._V = (V / self.scale).astype(X.dtype)
         self._S = csr_array((n, p), dtype=X.dtype)
+        self._in_gaps = np.zeros(self.gaps.size, dtype=X.dtype)
+
+    def working_state(self) -> dict[str, Array]:
+        """What S has where X is missing, and products, which are rounded as they were made."""
+        products = {} if self._products is None else {"products": self._products}
+        return {"in_gaps": self._in_gaps, **products}
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Be as after ``sweeps`` sweeps."""
+        super().restore(state, sweeps)
+        self._V[:] = 1 / self.scale
+        for i in range(len(self.rows)):
+            self._put_coefficients(i)
+        self._products = state.get("products", self._products)
+        self._in_gaps = state.get("in_gaps", self._in_gaps)
+        self._put_residual()
 
     def _coefficients(self) -> tuple[csr_array, list[NDArray[np.int64]]]:
         """W with room for the coefficients of every row's labels, and where those of each label are in it."""
@@ -200,14 +217,23 @@ class SparseAlternation(Alternation):
         C, where, used = self._others(i)
         products = self._product(C, Q)
         U = self._times(i, Q, where, products)
-        self._W.data[self._places_in_W[i][:, None] + np.arange(self.width[i])] = U
         self.C[i][:] = Q.T
         self.U[i] = U
+        self._put_coefficients(i)
         if self._products is not None:
             mine = self._mine(i)
             self._products[used, mine] = products
             self._products[mine, used] = products.T
             self._products[mine, mine] = Q.T @ Q
+
+    def _put_coefficients(self, i: int) -> None:
+        self._W.data[self._places_in_W[i][:, None] + np.arange(self.width[i])] = self.U[i]
+
+    def _put_residual(self) -> None:
+        n, p = self.X.shape
+        places = np.concatenate([self.places, self._places(self.gaps)])
+        values = np.concatenate([self.values, self._in_gaps])
+        self._S = csr_array((values, (places // p, places % p)), shape=(n, p))
 
     def residual_step(self) -> None:
         """The K largest entries of X - W C: of those that X has, and of the others where the labels say much.
@@ -216,10 +242,9 @@ class SparseAlternation(Alternation):
         row's labels of ||U_i row|| ||C^i column||, so for one of its labels ||U_i row|| ||C^i column|| times the
         number of labels reaches what the K-th largest stored entry is. Few columns of a label's component do.
         """
-        n, p = self.X.shape
         if self.sweeps == 0:
             self._V[:] = 1 / self.scale
-        places, values, in_gaps = self._largest_stored()
+        places, values, self._in_gaps = self._largest_stored()
         if self.K > 0:
             more, there = self._said_elsewhere(float(np.abs(values).min()) if values.size == self.K else 0.0)
             places, values = np.concatenate([places, more]), np.concatenate([values, -there])
@@ -227,10 +252,7 @@ class SparseAlternation(Alternation):
             chosen = chosen[np.argsort(places[chosen])]
             places, values = places[chosen], values[chosen]
         self.places, self.values = places, values
-        if self.gaps.size:
-            places = np.concatenate([places, self._places(self.gaps)])
-            values = np.concatenate([values, in_gaps])
-        self._S = csr_array((values, (places // p, places % p)), shape=(n, p))
+        self._put_residual()
 
     def _largest_stored(self) -> tuple[Indices, Array, Array]:
         """(flat place, X - W C) of the K largest among the entries that X stores; and X - W C where X is missing."""
