@@ -133,7 +133,7 @@ def test_svmlight(tmp_path):
     with pytest.raises(DataFileError, match="whole numbers"):
         load_svmlight(path)
     path.write_text("0,1 nonsense\n")
-    with pytest.raises(DataFileError, match=r"data\.svm: cannot be read"):
+    with pytest.raises(DataFileError, match=r"data\.svm, line 1: cannot be read"):
         load_svmlight(path)
 
 

@@ -16,11 +16,12 @@ from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from sdgs._rows import narrow_indices
 from sdgs.datasets._dataset import Dataset
+from sdgs.datasets._errors import DataFileError
 
 MAX_BYTES = 4 << 30  # of text after decompression: no multi-label file comes near, and a gzip bomb stops there
 _MAX_LINE = 64 << 20
 _MAX_CATEGORIES = 50  # a nominal attribute with more values is an id
-_TRUE, _FALSE = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
+TRUE, FALSE = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
 
 # liac-arff's own expression for {a,b,c} can take exponential time to reject a bad list. This one cannot: its parts are
 # possessive, so it never tries twice.
@@ -34,10 +35,6 @@ _ATTRIBUTE = re.compile(
 
 
 Kinds = tuple[str | tuple[str, ...], ...]  # "number", "text", or the values of a nominal attribute
-
-
-class DataFileError(ValueError):
-    """A data file cannot be read. The message says which, where, and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +65,8 @@ def load_arff(path: str | Path, *, labels: Sequence[str], max_bytes: int | None 
         another one gives a 0/1 feature ``name=value`` for each value. Text, and nominal attributes with more than
         50 values (ids), are dropped; ``dropped`` says so.
     """
+    if not labels:
+        raise DataFileError(f"{path}: there are no labels. Name at least one attribute in labels.")
     return dataset_from(read_table(Path(path), max_bytes), list(labels), Path(path))
 
 
@@ -207,15 +206,15 @@ def _converter(kind: str | tuple[str, ...]) -> Callable[[Any], float]:
 
 
 def dataset_from(table: Table, labels: list[str], path: Path) -> Dataset:
-    """Columns of a table as features and labels."""
+    """Columns of a table as features and labels; without labels ``Y`` is None."""
     column_of = {name: i for i, name in enumerate(table.names)}
     unknown = [name for name in labels if name not in column_of]
     if unknown:
         raise DataFileError(
             f"{path}: no attribute is named {unknown[0]!r}, which should be a label. Check the labels' file."
         )
-    if not labels or len(set(labels)) < len(labels):
-        raise DataFileError(f"{path}: {'two labels have the same name' if labels else 'there are no labels'}.")
+    if len(set(labels)) < len(labels):
+        raise DataFileError(f"{path}: two labels have the same name.")
     of_labels = [column_of[name] for name in labels]
     columns = csc_array(table.values) if issparse(table.values) else table.values
 
@@ -299,6 +298,6 @@ def _why_not_a_feature(kind: str | tuple[str, ...]) -> str:
 def _meaning(values: tuple[str, ...]) -> tuple[float, ...] | None:
     """What the values of a nominal attribute stand for, if they stand for numbers: {0,1}, {YES,NO} in either order."""
     lower = [value.lower() for value in values]
-    if len(values) <= 2 and all(value in _TRUE | _FALSE for value in lower):
-        return tuple(float(value in _TRUE) for value in lower)
+    if len(values) <= 2 and all(value in TRUE | FALSE for value in lower):
+        return tuple(float(value in TRUE) for value in lower)
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from sdgs.datasets._arff import DataFileError
+from sdgs.datasets._errors import DataFileError
 
 _MAX_BYTES = 256 << 20  # no file of the paper's comes near
 _TIMEOUT = 30  # seconds without a byte

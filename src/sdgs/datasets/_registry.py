@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from sdgs._validation import check_choice
-from sdgs.datasets._arff import DataFileError
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._download import download
+from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._formats import load_mulan
 
 _MULAN = "Mulan's repository, github.com/tsoumakas/mulan at commit 43f6389, byte for byte"
@@ -269,6 +269,24 @@ def find(name: str, *, data_home: str | Path | None = None) -> Path:
     """
     check_choice(name, "name", tuple(REGISTRY))
     return _folder(name, list(REGISTRY[name].files), data_home)
+
+
+def check(name: str, *, data_home: str | Path | None = None) -> dict[str, str]:
+    """What is wrong with the files of one of the paper's data sets: for each "right", "missing" or "different".
+
+    Parameters
+    ----------
+    name : str
+        One of ``sdgs.datasets.REGISTRY``.
+    data_home : str, Path or None, default=None
+        As for :func:`load`.
+    """
+    check_choice(name, "name", tuple(REGISTRY))
+    states = {}
+    for file, checksum in REGISTRY[name].files.items():
+        there = next((home / name / file for home in _homes(data_home) if (home / name / file).is_file()), None)
+        states[file] = "missing" if there is None else "right" if _sha256(there) == checksum else "different"
+    return states
 
 
 def fetch(
