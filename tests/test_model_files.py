@@ -293,3 +293,20 @@ def test_a_random_state_with_a_state_is_left_out_with_a_warning(data, tmp_path):
     loaded = sdgs.load(tmp_path / "model.sdgs")
     assert loaded.random_state is None
     assert_predicts_the_same(model, loaded, data.X)
+
+
+def test_names_that_came_with_arrays(tmp_path, data):
+    model, path = SDGSClassifier(2, random_state=0).fit(data.X, data.Y), tmp_path / "model.sdgs"
+    features, labels = [f"f{i}" for i in range(12)], tuple(f"ü {i}" for i in range(4))
+    model.save(path, feature_names=features, label_names=labels)
+    loaded = sdgs.load(path)
+    assert (loaded.feature_names_, loaded.label_names_) == (tuple(features), labels)
+    loaded.save(path)
+    assert sdgs.load(path).label_names_ == labels
+    model.save(path)
+    assert not hasattr(sdgs.load(path), "label_names_")
+    assert not hasattr(loaded.fit(data.X, data.Y), "feature_names_")
+    for names, message in [(labels[1:], "not as many"), ([labels[0]] * 4, "different"), ([1] * 4, "strings")]:
+        with pytest.raises(ModelFileError, match=message):
+            model.save(tmp_path / "other.sdgs", label_names=names)
+    assert not (tmp_path / "other.sdgs").exists()

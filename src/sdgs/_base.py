@@ -88,6 +88,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        for name in ("feature_names_", "label_names_"):  # those of a loaded model are not of these data
+            self.__dict__.pop(name, None)
         X = self._check_X(X, reset=True)
         self._fit(X, self._check_y(X, y))
         return self

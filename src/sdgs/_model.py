@@ -320,7 +320,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     def _probabilities(self, log_odds: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(softmax(log_expit(log_odds), axis=1) if self._one_class_a_sample else expit(log_odds))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
         """Write the fitted model to one file, which :func:`sdgs.load` reads; no pickle.
 
         The loaded model has the same parameters and the same fitted attributes, and predicts the same to the last
@@ -330,6 +330,10 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         ----------
         path : str or Path
             By custom it ends in ``.sdgs``.
+        feature_names, label_names : sequence of str, optional
+            Names for the columns of ``X`` and ``y`` where those had none, for they were arrays. The loaded model has
+            them as ``feature_names_`` and ``label_names_``, and keeps them when it is saved again. ``sdgs predict``
+            finds columns by them.
 
         Raises
         ------
@@ -345,7 +349,11 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         """
         check_is_fitted(self)
         self._check_parameters()
-        save_model(self, Path(path))
+        names = {
+            "features": getattr(self, "feature_names_", None) if feature_names is None else feature_names,
+            "labels": getattr(self, "label_names_", None) if label_names is None else label_names,
+        }
+        save_model(self, Path(path), names)
 
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""

@@ -29,14 +29,17 @@ _NOT_STORED = ("checkpoint",)  # where to write is no business of a file
 _MOST_THREADS = 1024  # that a file may ask for
 
 
-def save_model(model: Any, path: Path) -> None:
-    """Write a fitted model."""
+def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
+    """Write a fitted model, and the names of its ``features`` and ``labels`` if they are not None."""
     kind = type(model)
     if kind.__name__ not in _CLASSES or not kind.__module__.startswith("sdgs."):
         raise ModelFileError(f"a model file holds {' or '.join(_CLASSES)}; this is a {kind.__qualname__}.")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist. Create it first.")
     document, arrays = _described(model)
+    given = {what: list(one) for what, one in names.items() if one is not None}
+    if given:
+        document["names"] = given
     try:
         _restored(kind, document, ArraysOf(arrays))
     except BROKEN as error:
@@ -92,6 +95,9 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
+    given = None
+    if isinstance(document, dict) and "names" in document:  # older files have none
+        given, document = document["names"], {name: value for name, value in document.items() if name != "names"}
     _, parameters, output, features, target, members, readout, search = fields_of(
         document, "class", "parameters", "output", "features", "target", "members", "readout", "search"
     )
@@ -106,6 +112,8 @@ def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
         model.feature_names_in_ = np.array(names, dtype=object)
     k = math.prod(arrays.shape("member0.ranks"))
     _restore_target(model, target, k)
+    if given is not None:
+        _restore_names(model, given, {"features": p, "labels": k})
     if not isinstance(members, list) or not members:
         raise ValueError("it has no members.")
     model._members = [
@@ -130,6 +138,18 @@ def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
         model.gamma_, model.n_components_, model.alpha_ = setting.gamma, setting.n_components, setting.alpha
     arrays.finish()
     return model
+
+
+def _restore_names(model: Any, content: Any, sizes: dict[str, int]) -> None:
+    """Names that came with arrays which have none."""
+    if not isinstance(content, dict) or not content or not set(content) <= set(sizes):
+        raise ValueError(f"it has names of something else than {' and '.join(sizes)}.")
+    for what, names in content.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"names of {what} must be strings.")
+        if len(names) != sizes[what] or len(set(names)) < len(names):
+            raise ValueError(f"it has {sizes[what]} {what}, and not as many different names for them.")
+        setattr(model, f"{what[:-1]}_names_", tuple(names))
 
 
 def _described_parameters(model: Any) -> dict[str, Any]:
