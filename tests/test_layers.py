@@ -64,7 +64,7 @@ ALLOWED = {
         {"matplotlib", "jinja2"},
     ),
     "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
-    "cli": ({"", "datasets", "demo", "experiments"}, {"rich", "typer"}),
+    "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }
 HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "torch", "pyarrow"}

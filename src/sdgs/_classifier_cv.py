@@ -90,6 +90,8 @@ class SDGSClassifierCV(SDGSModel):
     'rows'
     """
 
+    _progress: Callable[[float, str], None] | None = None  # is told what of the budget is spent, and a few words
+
     def __init__(
         self,
         *,
@@ -167,6 +169,8 @@ class SDGSClassifierCV(SDGSModel):
             began = perf_counter()
             trial = cross_fit(setting)
             seconds.append(perf_counter() - began)
+            if self._progress is not None:
+                self._progress(spent, f"{self.metric} {abs(trial.value):.3f}")
             if self.verbose:
                 chosen = ", ".join(f"{name}={value}" for name, value in asdict(setting).items())
                 sys.stderr.write(f"{spent:.1f} of {self.budget:g} fits: {chosen}: ")

@@ -23,7 +23,7 @@ from sklearn.metrics import f1_score, jaccard_score
 
 from sdgs._validation import check_labels
 
-__all__ = ["accuracy", "evaluate", "f1", "hamming_loss", "precision", "recall"]
+__all__ = ["accuracy", "evaluate", "evaluate_labels", "f1", "hamming_loss", "precision", "recall"]
 
 
 def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
@@ -80,6 +80,33 @@ def evaluate(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division
         "f1": f1(Y_true, Y_pred, both_empty=both_empty),
         "accuracy": accuracy(Y_true, Y_pred, both_empty=both_empty),
     }
+
+
+def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
+    """Each label by itself: in how many samples it is and is predicted, precision, recall and F1 over the samples.
+
+    Returns
+    -------
+    dict of ndarrays of shape (k,)
+        ``samples``, ``predicted``, ``precision``, ``recall`` and ``f1``. NaN where a share is not defined: precision
+        of a label that was never predicted, recall of one that no sample has, F1 where both are so.
+
+    Examples
+    --------
+    >>> from sdgs.metrics import evaluate_labels
+    >>> evaluate_labels([[1, 1], [1, 0]], [[1, 0], [0, 0]])["recall"]
+    array([0.5, 0. ])
+    """
+    true, pred = _pair(Y_true, Y_pred)
+    both, samples, predicted = true.multiply(pred).sum(axis=0), true.sum(axis=0), pred.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return {
+            "samples": samples,
+            "predicted": predicted,
+            "precision": both / predicted,
+            "recall": both / samples,
+            "f1": 2 * both / (samples + predicted),
+        }
 
 
 def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:

@@ -187,8 +187,8 @@ def _read_arff(
         if beside is None:
             raise DataFileError(
                 f"{path}: which attributes are labels? Its relation does not say (as in '-C 6'), and there is no "
-                f"{_stem(path)}.xml beside it. Name that file (xml=..., on the command line --xml), or the labels "
-                f"(labels=[...], --labels). The last attributes are {listed(table.names[-6:])}."
+                f"{_stem(path)}.xml beside it. Name that file (xml=..., on the command line --labels-from), or the "
+                f"labels (labels=[...], --labels). The last attributes are {listed(table.names[-6:])}."
             )
         data = dataset_from(table, mulan_labels(beside), path)
     # An attribute with several values is several features, each named after it.

@@ -1,0 +1,5 @@
+"""The command line. Shows what other modules compute."""
+
+from sdgs.cli._app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,61 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        "-l",
+        help="Columns that are labels: names or patterns such as 'genre_*', with commas between.",
+        show_default=False,
+    ),
+]
+LabelsFrom = Annotated[
+    Path | None,
+    typer.Option(help="File with the labels' names: one a line, or Mulan's .xml.", exists=True, dir_okay=False),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to leave out, such as an id: names or patterns.", show_default=False),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", "-f", help="arff, csv, tsv, parquet or svmlight, where the name does not say.", show_default=False
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="ARFF, svmlight, CSV or Parquet, compressed or not; - for standard input.", allow_dash=True
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What sdgs fit wrote.", exists=True, dir_okay=False)]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The parts between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def names(given: list[str] | None) -> list[str]:
+    """All names of an option that can be repeated."""
+    return [name for text in given or [] for name in listed(text)]
+
+
+def label_options(labels: list[str] | None, labels_from: Path | None) -> dict[str, Any]:
+    """What `sdgs.datasets.read` is to know of labels."""
+    if labels and labels_from:
+        raise typer.BadParameter("give --labels or --labels-from, not both.", param_hint="--labels-from")
+    if labels_from is not None and labels_from.suffix.lower() == ".xml":
+        return {"xml": labels_from}
+    if labels_from is not None:
+        lines = labels_from.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        return {"labels": [line.strip() for line in lines if line.strip()]}
+    return {"labels": names(labels) or None}

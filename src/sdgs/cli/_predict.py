@@ -1,0 +1,137 @@
+"""`sdgs predict`."""
+
+import csv
+import io
+import json as jsonlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from sdgs.cli._models import NamedModel, load
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile
+from sdgs.cli._show import progress
+
+
+def predict(
+    model: ModelFile,
+    file: DataFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.")
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="The probability of every label.")] = False,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="The so many most probable labels, with their probabilities.")
+    ] = None,
+    separator: Annotated[str, typer.Option(help="What stands between labels.")] = ";",
+    format: Format = None,  # noqa: A002
+    jobs: Jobs = -1,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")] = False,
+) -> None:
+    r"""Labels for the samples of a file, as CSV or JSON, in their order.
+
+    Columns are found by their names. Files of any size: samples are read, predicted and written block by block.
+
+    \b
+    Examples:
+      sdgs predict emotions.sdgs new.csv
+      sdgs predict emotions.sdgs new.arff --top 3 -o labels.csv
+      zcat big.svm.gz | sdgs predict rcv1.sdgs - --format svmlight --json | head
+    """
+    if scores and top is not None:
+        raise typer.BadParameter("give --scores or --top, not both.", param_hint="--top")
+    if output is not None and not output.parent.is_dir():
+        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    if output is not None and (output.is_dir() or output.resolve() in (file.resolve(), model.resolve())):
+        raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
+    named = load(model, jobs)
+    size = file.stat().st_size if file.is_file() else None
+    # A bar between the lines of the result would be in the way.
+    with progress(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
+        form = _Json() if json else _Csv(separator)
+        parts = _parts(named, named.blocks(file, format), form, scores, top, show)
+        if output is not None:
+            from sdgs._files import write_whole
+
+            write_whole(output, parts)
+            return
+        for part in parts:
+            sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+
+
+class _Csv:
+    """A line a sample, under a line with names."""
+
+    def __init__(self, separator: str) -> None:
+        self._separator = separator
+
+    def head(self, *columns: str) -> str:
+        return self._line(columns)
+
+    def labels(self, sample: int, names: list[str]) -> str:
+        return self._line([str(sample), self._separator.join(names)])
+
+    def scores(self, sample: int, _: tuple[str, ...], scores: NDArray[Any]) -> str:
+        return self._line([str(sample), *(f"{score:.6g}" for score in scores)])
+
+    def top(self, sample: int, names: list[str], scores: list[float]) -> str:
+        both = self._separator.join(names), self._separator.join(f"{score:.6g}" for score in scores)
+        return self._line([str(sample), *both])
+
+    @staticmethod
+    def _line(cells: Any) -> str:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(cells)
+        return text.getvalue()
+
+
+class _Json:
+    """An object a line."""
+
+    def head(self, *_: str) -> str:
+        return ""
+
+    def labels(self, sample: int, names: list[str]) -> str:
+        return self._line(sample=sample, labels=names)
+
+    def scores(self, sample: int, names: tuple[str, ...], scores: NDArray[Any]) -> str:
+        return self._line(sample=sample, scores=dict(zip(names, scores.tolist(), strict=True)))
+
+    def top(self, sample: int, names: list[str], scores: list[float]) -> str:
+        return self._line(
+            sample=sample, top=[{"label": name, "score": score} for name, score in zip(names, scores, strict=True)]
+        )
+
+    @staticmethod
+    def _line(**content: Any) -> str:
+        return jsonlib.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _parts(
+    named: NamedModel, blocks: Iterator[Any], form: _Csv | _Json, scores: bool, top: int | None, show: Any
+) -> Iterator[bytes]:
+    """What is to be written, block by block."""
+    names, sample = named.labels, 0
+    head = ("sample", *names) if scores else ("sample", "labels", "scores") if top else ("sample", "labels")
+    yield form.head(*head).encode()
+    for block in blocks:
+        lines = []
+        if scores or top is not None:
+            for row in named.scores(block.X):
+                sample += 1
+                if top is None:
+                    lines.append(form.scores(sample, names, row))
+                    continue
+                best = np.argsort(-row, kind="stable")[:top]
+                lines.append(form.top(sample, [names[i] for i in best], row[best].tolist()))
+        else:
+            for row in named.predicted(block.X):
+                sample += 1
+                lines.append(form.labels(sample, [names[i] for i in np.flatnonzero(row)]))
+        yield "".join(lines).encode()
+        show(block.position, f"{sample:,} samples")
