@@ -76,7 +76,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
-    r"""Multi-label learning that takes every sample apart into what each label contributed.
+    """Multi-label learning that takes every sample apart into what each label contributed.
 
     \b
     From a file to a model, labels and scores:

@@ -29,7 +29,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Data sets; all if none 
 
 @data.command("list")
 def list_(data_home: Home = None, json: Json = False) -> None:
-    r"""What there is, and what of it is on this machine.
+    """What there is, and what of it is on this machine.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def get(
     ] = "",
     data_home: Home = None,
 ) -> None:
-    r"""Download data sets from a mirror; each file is checked before it appears.
+    """Download data sets from a mirror; each file is checked before it appears.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def get(
 
 @data.command()
 def check(names: Names = None, data_home: Home = None, json: Json = False) -> None:
-    r"""Compare the files on this machine with the checksums of the paper's. Exit status 1 if one differs or is missing.
+    """Compare the files on this machine with the checksums of the paper's. Exit status 1 if one differs or is missing.
 
     \b
     Examples:

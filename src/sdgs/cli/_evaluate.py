@@ -32,7 +32,7 @@ def evaluate(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    r"""How well a model predicts the labels of a file: five measures, and each label by itself.
+    """How well a model predicts the labels of a file: five measures, and each label by itself.
 
     \b
     Examples:

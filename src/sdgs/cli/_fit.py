@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich import filesize
 from rich.markup import escape
 
 from sdgs.cli._evaluate import Evaluation, evaluated, show_labels, show_measures
-from sdgs.cli._info import print_dropped
+from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel
 from sdgs.cli._options import DataFile, Drop, Format, Jobs, Json, Labels, LabelsFrom, label_options, names
 from sdgs.cli._show import err, give_up, note, out, print_json, progress, sizes, working
@@ -41,7 +42,7 @@ def fit(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    r"""Learn from a file whose labels are known, and write a model file.
+    """Learn from a file whose labels are known, and write a model file.
 
     \b
     Examples:
@@ -61,6 +62,7 @@ def fit(
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(out(), data.dropped)
+        note_counters(data)
     _train(model, X, Y, cv)
     trained = perf_counter()
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
@@ -89,10 +91,8 @@ def _show(model: Any, output: Path, seconds: float, test: Path | None, found: Ev
     if hasattr(model, "best_params_"):
         chosen = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
         out().print(f"Found by cross-validation: {escape(chosen)}", soft_wrap=True)
-    size = output.stat().st_size
-    out().print(
-        f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size / 1e6:.1f} MB).", soft_wrap=True
-    )
+    size = filesize.decimal(output.stat().st_size)
+    out().print(f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True)
     if test is None or found is None:
         err().print(f"Next: sdgs evaluate {escape(str(output))} TEST-FILE", soft_wrap=True)
     else:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from sdgs.cli._options import DataFile, Drop, Format, Json, Labels, LabelsFrom, label_options, names
-from sdgs.cli._show import out, percent, print_json, sizes, table, working
+from sdgs.cli._show import note, out, percent, print_json, sizes, table, working
 
 _MANY = 20  # labels in a table
+_FEW = 10  # samples of which nothing can be said
 
 
 def info(
@@ -22,7 +23,7 @@ def info(
     format: Format = None,  # noqa: A002
     json: Json = False,
 ) -> None:
-    r"""What is in a data set, or in a model file: sizes, labels, missing values, and what was left out and why.
+    """What is in a data set, or in a model file: sizes, labels, missing values, and what was left out and why.
 
     \b
     Examples:
@@ -93,6 +94,7 @@ def _show(file: Path, known: dict[str, Any], data: Any, again: list[str]) -> Non
     missing = f"{percent(known['missing_share'])} % are missing" if known["missing_share"] else "none are missing"
     console.print(f"Features are {kind}: {percent(known['nonzero_share'])} % are not zero, {missing}.")
     print_dropped(console, data.dropped)
+    note_counters(data)
     if known["samples_with_missing_labels"]:
         console.print(f"{known['samples_with_missing_labels']:,} samples have missing labels.")
     if "label_counts" in known:
@@ -112,6 +114,16 @@ def print_dropped(console: Any, dropped: Any) -> None:
         console.print(f"[dim]Not a feature:[/] {escape(name) or '(no name)'}: {escape(reason)}.", soft_wrap=True)
     if len(dropped) > _MANY:
         console.print(f"[dim]... and {len(dropped) - _MANY} more columns are no features.[/]")
+
+
+def note_counters(data: Any) -> None:
+    """Columns that only number the samples: a model would learn the order of the file from them."""
+    n = data.X.shape[0]
+    if hasattr(data.X, "indptr") or n < _FEW:
+        return
+    counts = np.flatnonzero((np.diff(data.X, axis=0) == 1).all(axis=0))
+    for name in (data.feature_names[i] for i in counts):
+        note(f"{name} only counts the samples. Leave it out: {shlex.join(['--drop', name])}")
 
 
 def _show_labels(console: Any, known: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs.cli._show import give_up
+
 
 @dataclass(frozen=True, eq=False)
 class NamedModel:
@@ -42,7 +44,11 @@ def load(path: Path, n_jobs: int) -> NamedModel:
     """A model from its file. Columns that have no names go by their numbers, from 0."""
     import sdgs
 
-    model = sdgs.load(path).set_params(n_jobs=n_jobs)
+    try:
+        model = sdgs.load(path).set_params(n_jobs=n_jobs)
+    except sdgs.ModelFileError as error:
+        order = "" if path.suffix == ".sdgs" else " The model comes first, then the data."
+        give_up(f"{error}{order}")
     features = getattr(model, "feature_names_", getattr(model, "feature_names_in_", range(model.n_features_in_)))
     labels = getattr(model, "label_names_", model.classes_)
     return NamedModel(model, tuple(map(str, features)), tuple(map(str, labels)))

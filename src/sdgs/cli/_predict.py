@@ -32,7 +32,7 @@ def predict(
     jobs: Jobs = -1,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")] = False,
 ) -> None:
-    r"""Labels for the samples of a file, as CSV or JSON, in their order.
+    """Labels for the samples of a file, as CSV or JSON, in their order.
 
     Columns are found by their names. Files of any size: samples are read, predicted and written block by block.
 
@@ -118,9 +118,8 @@ def _parts(
     """What is to be written, block by block."""
     names, sample = named.labels, 0
     head = ("sample", *names) if scores else ("sample", "labels", "scores") if top else ("sample", "labels")
-    yield form.head(*head).encode()
     for block in blocks:
-        lines = []
+        lines = [] if sample else [form.head(*head)]
         if scores or top is not None:
             for row in named.scores(block.X):
                 sample += 1

@@ -40,7 +40,7 @@ def reproduce(
         bool, typer.Option("--beyond", help="Also compare SDGS as it is here with other methods at their best.")
     ] = False,
 ) -> None:
-    r"""Measure the paper's experiments again, and write one page that sets them beside the published figures.
+    """Measure the paper's experiments again, and write one page that sets them beside the published figures.
 
     Stop it at any time and run the same command again: it goes on where it was.
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from sdgs.datasets._errors import DataFileError
 
-_MANY = 12  # names in a message
+_MANY = 6  # names in a message
 
 
 def chosen(wanted: Sequence[str], names: Sequence[str], file: str, what: str = "label") -> list[str]:
