@@ -12,6 +12,7 @@ import sdgs
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
+from sdgs.cli._explain import explain
 from sdgs.cli._fit import fit
 from sdgs.cli._info import info
 from sdgs.cli._predict import predict
@@ -63,7 +64,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, info, fit, predict, evaluate, reproduce):
+for command in (demo, info, fit, evaluate, explain, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 
@@ -79,10 +80,11 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
     """Multi-label learning that takes every sample apart into what each label contributed.
 
     \b
-    From a file to a model, labels and scores:
+    From a file to a model, a score, a picture and labels:
       sdgs info music.arff
       sdgs fit music-train.arff -o music.sdgs
       sdgs evaluate music.sdgs music-test.arff
+      sdgs explain music.sdgs music-test.arff -o explained.png
       sdgs predict music.sdgs new.csv > labels.csv
     """
     if version:

@@ -8,6 +8,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from sdgs.cli._options import checked_picture
 from sdgs.cli._show import err, needs, out
 
 
@@ -19,10 +20,7 @@ def demo(
 ) -> None:
     """Learn sums of handwritten digits, compare with binary relevance, and draw samples taken apart."""
     console, errors = out(), err()
-    if output.suffix.lower() not in (".png", ".pdf", ".svg") or output.is_dir():
-        raise typer.BadParameter(f"{output} must be a file that ends in .png, .pdf or .svg.", param_hint="--output")
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    checked_picture(output)
     needs("The demo", "matplotlib", extra="plot")
 
     start = perf_counter()

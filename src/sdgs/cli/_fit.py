@@ -14,7 +14,18 @@ from rich.markup import escape
 from sdgs.cli._evaluate import Evaluation, evaluated, show_labels, show_measures
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel
-from sdgs.cli._options import DataFile, Drop, Format, Jobs, Json, Labels, LabelsFrom, label_options, names
+from sdgs.cli._options import (
+    DataFile,
+    Drop,
+    Format,
+    Jobs,
+    Json,
+    Labels,
+    LabelsFrom,
+    checked_folder,
+    label_options,
+    names,
+)
 from sdgs.cli._show import err, give_up, note, out, print_json, progress, sizes, working
 
 _WORDS = {"none": None, "true": True, "false": False}
@@ -105,8 +116,7 @@ def _checked_output(output: Path | None, file: Path) -> Path:
         output = Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
     if output.suffix.lower() != ".sdgs" or output.is_dir():
         raise typer.BadParameter(f"{output} must be a file that ends in .sdgs.", param_hint="--output")
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    checked_folder(output)
     return output
 
 

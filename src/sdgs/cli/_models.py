@@ -1,6 +1,6 @@
 """What the commands need to know of a model: the names of its columns, and its predictions for a file."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class NamedModel:
     features: tuple[str, ...]
     labels: tuple[str, ...]
 
-    def blocks(self, path: Path, kind: str | None, *, with_labels: bool = False) -> Iterator[Any]:
+    def blocks(self, path: Path, kind: str | None, *, with_labels: bool = False) -> Generator[Any]:
         """The samples of a file."""
         from sdgs.datasets import read_blocks
 

@@ -44,6 +44,19 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def checked_folder(output: Path) -> None:
+    """Refuse a file in a folder that does not exist."""
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+
+
+def checked_picture(output: Path) -> None:
+    """Refuse what cannot be written as a picture."""
+    if output.suffix.lower() not in (".png", ".pdf", ".svg") or output.is_dir():
+        raise typer.BadParameter(f"{output} must be a file that ends in .png, .pdf or .svg.", param_hint="--output")
+    checked_folder(output)
+
+
 def names(given: list[str] | None) -> list[str]:
     """All names of an option that can be repeated."""
     return [name for text in given or [] for name in listed(text)]

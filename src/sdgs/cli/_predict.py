@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, checked_folder
 from sdgs.cli._show import progress
 
 
@@ -44,8 +44,8 @@ def predict(
     """
     if scores and top is not None:
         raise typer.BadParameter("give --scores or --top, not both.", param_hint="--top")
-    if output is not None and not output.parent.is_dir():
-        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    if output is not None:
+        checked_folder(output)
     if output is not None and (output.is_dir() or output.resolve() in (file.resolve(), model.resolve())):
         raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
     named = load(model, jobs)

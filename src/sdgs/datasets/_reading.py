@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ def read_blocks(
     labels: Sequence[str] = (),
     with_labels: bool = False,
     format: str | None = None,  # noqa: A002
-) -> Iterator[Block]:
+) -> Generator[Block]:
     """Read the columns that a model knows, block by block, so that files may be larger than memory.
 
     Columns are matched by name, in whatever order the file has them. One that is missing is an error; others are left

@@ -7,7 +7,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,15 @@ class Stream:
         elif magic == b"BZh":
             opened = bz2.BZ2File(start)
         self.file = opened
+        self._text: io.TextIOWrapper | None = None
+
+    def text(self) -> io.TextIOWrapper:
+        """The same as text: UTF-8, and what is not as Latin-1; UTF-16 where the file begins with its mark."""
+        marked = self.file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        codecs.register_error("sdgs-latin-1", _as_latin_1)
+        encoding = "utf-16" if marked else "utf-8-sig"
+        self._text = io.TextIOWrapper(self.file, encoding=encoding, errors="sdgs-latin-1", newline="")
+        return self._text
 
     @property
     def position(self) -> int:
@@ -45,6 +54,9 @@ class Stream:
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
+        if self._text is not None:
+            with suppress(ValueError):  # closed already
+                self._text.detach()  # or it would close what it reads from
         if self._raw is not sys.stdin.buffer:
             self._raw.close()
 
@@ -84,12 +96,8 @@ def opened(path: str | Path) -> Iterator[Stream]:
 
 
 def text_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
-    """Lines with their ends. UTF-8, and what is not UTF-8 as Latin-1; UTF-16 where the file begins with its mark."""
-    first = stream.file.peek(2)[:2]
-    encoding = "utf-16" if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-    codecs.register_error("sdgs-latin-1", _as_latin_1)
-    text = io.TextIOWrapper(stream.file, encoding=encoding, errors="sdgs-latin-1", newline="")
-    size, number = 0, 0
+    """Lines with their ends."""
+    text, size, number = stream.text(), 0, 0
     try:
         while line := text.readline(MAX_LINE + 1):
             number += 1
@@ -104,8 +112,6 @@ def text_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
             yield line
     except UnicodeError as error:
         raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None
-    finally:
-        text.detach()  # or it would close what it reads from
 
 
 def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
