@@ -4,9 +4,11 @@ import io
 import json
 import os
 import pickle
+import sys
 import tracemalloc
 import zipfile
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,6 +197,12 @@ def test_forged_content_with_a_right_checksum_is_refused(name, saved, tmp_path):
     write(tmp_path / "forged.sdgs", "sdgs-model", 1, "0.1", content.document, content.arrays)
     with pytest.raises(ModelFileError, match=f"forged.sdgs, written by sdgs '0.1', does not hold.*{message}"):
         sdgs.load(tmp_path / "forged.sdgs")
+
+
+def test_a_frame_of_labels_asks_for_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModelFileError, match="Install pandas"):
+        sdgs.load(Path(__file__).parent / "models" / "v1-search.sdgs")
 
 
 def test_names_are_not_taken_twice(saved, tmp_path):

@@ -209,7 +209,9 @@ def test_folds_that_are_done_are_not_repeated(estimator, writes, data, tmp_path,
 
 def test_settings_that_were_tried_are_not_tried_again(data, tmp_path, monkeypatch):
     estimator = SDGSClassifierCV(budget=5, max_rows=150, gammas=None, random_state=0, checkpoint=tmp_path)
+    undisturbed = clone(estimator).set_params(checkpoint=None).fit(data.X, data.Y)
     first = clone(estimator).fit(data.X, data.Y)
+    assert first.cv_results_["score"] == undisturbed.cv_results_["score"]
     monkeypatch.setattr(CrossFit, "_tried", lambda *_: pytest.fail("tried again"))
     second = clone(estimator).fit(data.X, data.Y)
     assert first.cv_results_.pop("seconds") != second.cv_results_.pop("seconds")

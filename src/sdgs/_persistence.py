@@ -70,7 +70,7 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "features": {
             "number": int(model.n_features_in_),
-            "names": None if names is None else [encoded(name, "a feature's name") for name in names],
+            "names": None if names is None else [encoded(str(name), "a feature's name") for name in names],
         },
         "target": _described_target(model),
         "members": [describe_member(member, f"member{i}.", arrays) for i, member in enumerate(model._members)],

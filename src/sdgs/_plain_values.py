@@ -112,7 +112,10 @@ def encoded_columns(columns: Any) -> dict[str, Any]:
 
 def decoded_columns(content: dict[str, Any]) -> Any:
     """The opposite of ``encoded_columns``."""
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ValueError("its labels are columns of a DataFrame. Install pandas.") from None
 
     names, dtypes = content["names"], content["dtypes"]
     if not isinstance(names, list) or not all(map(_is_plain, names)):
