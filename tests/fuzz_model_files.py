@@ -138,8 +138,9 @@ def _change_array(name, header, arrays, rng):
         entry["shape"] = [[], [0], [1, 1], entry["shape"][::-1], [*entry["shape"], 1], [0, 2**48], [2**62, 4]][
             int(rng.integers(7))
         ]
-    elif entry.get("dtype") in codes:
-        array = np.frombuffer(arrays[name], dtype=codes[entry["dtype"]]).copy()
+    elif str(entry.get("dtype")) in codes:
+        dtype, raw = np.dtype(codes[entry["dtype"]]), arrays[name]
+        array = np.frombuffer(raw[: len(raw) // dtype.itemsize * dtype.itemsize], dtype=dtype).copy()
         if what < 0.45:
             array = array[: int(rng.integers(array.size + 1))]
             entry["shape"] = [array.size]

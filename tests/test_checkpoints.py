@@ -1,5 +1,7 @@
 """Training that is killed goes on where it was, to the same result."""
 
+import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -159,6 +161,24 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
         write(path, "sdgs-checkpoint", 1, "0", content.document, {**content.arrays, **change})
         with pytest.warns(UserWarning, match="of no use"):
             assert_same(decompose(data.X, data.Y, **options), result)
+
+
+def test_two_that_compute_the_same_do_no_harm(data, tmp_path, monkeypatch):
+    options = {"tol": 1e-2, "random_state": 0}
+    rename, met = os.replace, []
+
+    def meets_another(scratch, path):
+        if not met:
+            met.append(path)
+            decompose(data.X, data.Y, **options, checkpoint=tmp_path)
+        rename(scratch, path)
+
+    monkeypatch.setattr(os, "replace", meets_another)
+    assert_same(decompose(data.X, data.Y, **options, checkpoint=tmp_path), decompose(data.X, data.Y, **options))
+    assert met == list(tmp_path.iterdir())
+    monkeypatch.setattr(os, "replace", lambda *_: shutil.rmtree(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        decompose(data.X, data.Y, **options, n_components=2, checkpoint=tmp_path)
 
 
 def test_wrong_checkpoints_are_refused(data, tmp_path):

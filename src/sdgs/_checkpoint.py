@@ -1,6 +1,7 @@
 """What a long computation has got so far, in a file, so that it can be killed and go on."""
 
 import warnings
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -31,7 +32,8 @@ class Checkpoint:
         self._written, self._took = 0.0, 0.0
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob(f".{self._path.name}-*"):  # of a write that was cut off
-            left.unlink(missing_ok=True)
+            with suppress(OSError):
+                left.unlink()
 
     def load(self) -> dict[str, NDArray[Any]] | None:
         """What was stored last, if anything; also None, with a warning, if that is damaged."""
@@ -55,7 +57,12 @@ class Checkpoint:
     def store(self, arrays: dict[str, NDArray[Any]]) -> None:
         """In place of what was stored before. Killed at any point, either of them is there, whole."""
         began = perf_counter()
-        write(self._path, _FORMAT, _VERSION, sdgs.__version__, self._name, arrays)
+        try:
+            write(self._path, _FORMAT, _VERSION, sdgs.__version__, self._name, arrays)
+        except FileNotFoundError:
+            # Another process has begun the same computation, and taken this write for one that was cut off.
+            if not self._path.parent.is_dir():
+                raise
         self._written = perf_counter()
         self._took = self._written - began
 
