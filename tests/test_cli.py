@@ -297,7 +297,7 @@ def test_predict_refuses_what_it_cannot_match(run, songs, tmp_path):
     result = run("predict", songs / "test.csv", songs / "songs.sdgs")
     assert result.exit_code == 1
     assert "The model comes first, then the data." in result.stderr
-    assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: cannot be read")
+    assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: there is no such file")
 
 
 def test_evaluate(run, songs):

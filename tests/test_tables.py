@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.datasets import dump_svmlight_file
 
-from sdgs.datasets import DataFileError, read, read_blocks
+from sdgs.datasets import DataFileError, load, load_svmlight, read, read_blocks
 
 SONGS = """id,title,tempo,loud,is_calm,is_sad
 a1,One,90,0.5,yes,0
@@ -68,6 +68,15 @@ def test_compressed_by_content_and_not_by_name(csv_file, compress):
     expected = read(csv_file(SONGS), labels=["is_*"]).X
     np.testing.assert_array_equal(read(csv_file(compress(SONGS.encode())), labels=["is_*"]).X, expected)
     np.testing.assert_array_equal(read(csv_file(SONGS, "data.csv.gz"), labels=["is_*"]).X, expected)
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(DataFileError, match=r"data\.csv: there is no such file"):
+        read(tmp_path / "data.csv")
+    with pytest.raises(DataFileError, match="this is a folder"):
+        read(tmp_path)
+    with pytest.raises(DataFileError, match="cannot be read"):
+        load_svmlight(tmp_path / "data.svm")
 
 
 def test_standard_input(monkeypatch):
@@ -187,6 +196,7 @@ def test_parquet(tmp_path):
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr("sdgs.datasets._tables.find_spec", lambda _: None)
+    (tmp_path / "data.parquet").touch()
     with pytest.raises(DataFileError, match=r"pip install 'sdgs\[parquet\]'"):
         read(tmp_path / "data.parquet", labels=["l"])
 
@@ -220,6 +230,26 @@ def test_the_labels_of_an_arff_file_are_found(tmp_path, arff, xml):
     data = read(path, xml=tmp_path / "elsewhere", drop=["c"])
     assert (data.feature_names, data.dropped) == (("x",), (("c", "left out, as asked for"),))
     assert data.X.shape == (2, 1)
+
+
+def test_a_relation_that_speaks_of_another_file(tmp_path):
+    path = tmp_path / "medical-train.arff"
+    moved = "'MEDC: -C 1 -I 0-weka.filters.unsupervised.attribute.Remove-R1-45'"
+    path.write_text(ARFF.format(moved))
+    with pytest.raises(DataFileError, match="with attributes as they were then"):
+        read(path)
+    (tmp_path / "medical.xml").write_text(XML)
+    assert read(path).label_names == ("l",)
+    path.write_text(ARFF.format("'MEDC: -C 1'"))
+    assert read(path).label_names == ("l",)
+
+
+def test_the_papers_data_are_read_as_their_own_reader_does(data_home):
+    for name in ("emotions", "medical", "yahoo-arts"):
+        path = data_home / name / f"{name}-train.arff"
+        data, known = read(path), load(name, data_home=data_home)
+        assert data.label_names == known.label_names
+        np.testing.assert_array_equal(data.Y, known.Y)
 
 
 def test_blocks_match_columns_by_name_in_any_order(csv_file):

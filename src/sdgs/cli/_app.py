@@ -47,10 +47,9 @@ def _is_expected(error: Exception) -> bool:
     """Whether it is a trouble with a file, and not a mistake in the program."""
     if isinstance(error, OSError):
         return True
-    from sdgs import ModelFileError
     from sdgs.datasets import DataFileError
 
-    return isinstance(error, DataFileError | ModelFileError)
+    return isinstance(error, DataFileError | sdgs.ModelFileError)
 
 
 def _in_words(error: Exception) -> str:

@@ -11,6 +11,7 @@ import typer
 from rich import filesize
 from rich.markup import escape
 
+import sdgs
 from sdgs.cli._evaluate import Evaluation, evaluated, show_labels, show_measures
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel
@@ -122,9 +123,7 @@ def _checked_output(output: Path | None, file: Path) -> Path:
 
 def _model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
     """A model that is yet to be fitted, with the parameters that were given."""
-    from sdgs import SDGSClassifier, SDGSClassifierCV
-
-    model = (SDGSClassifierCV if cv else SDGSClassifier)(random_state=seed, n_jobs=jobs)
+    model: Any = (sdgs.SDGSClassifierCV if cv else sdgs.SDGSClassifier)(random_state=seed, n_jobs=jobs)
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip()

@@ -89,8 +89,7 @@ def described(data: Any) -> dict[str, Any]:
 
 def _show(file: Path, known: dict[str, Any], data: Any, again: list[str]) -> None:
     console, kind = out(), "sparse" if known["sparse"] else "dense"
-    title = file.name if known["name"] in ("", file.name) else f"{file.name} ({known['name']})"
-    console.print(f"[bold]{escape(title)}[/]: {sizes(data.X, known['labels'])}", soft_wrap=True)
+    console.print(f"[bold]{escape(file.name)}[/]: {sizes(data.X, known['labels'])}", soft_wrap=True)
     missing = f"{percent(known['missing_share'])} % are missing" if known["missing_share"] else "none are missing"
     console.print(f"Features are {kind}: {percent(known['nonzero_share'])} % are not zero, {missing}.")
     print_dropped(console, data.dropped)

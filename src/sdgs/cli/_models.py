@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import sdgs
 from sdgs.cli._show import give_up
 
 
@@ -42,8 +43,6 @@ class NamedModel:
 
 def load(path: Path, n_jobs: int) -> NamedModel:
     """A model from its file. Columns that have no names go by their numbers, from 0."""
-    import sdgs
-
     try:
         model = sdgs.load(path).set_params(n_jobs=n_jobs)
     except sdgs.ModelFileError as error:

@@ -53,7 +53,7 @@ def load_meka(arff: str | Path, *, max_bytes: int | None = MAX_BYTES) -> Dataset
     """
     path = Path(arff)
     table = read_table(path, max_bytes)
-    if not says_labels(table):
+    if _COUNT.search(table.relation) is None:
         raise DataFileError(
             f"{path}: the relation {table.relation[:60]!r} does not say how many labels there are (as in '-C 6'). "
             "If an XML file names them use load_mulan; if you know their names, load_arff."
@@ -62,8 +62,9 @@ def load_meka(arff: str | Path, *, max_bytes: int | None = MAX_BYTES) -> Dataset
 
 
 def says_labels(table: Table) -> bool:
-    """Whether the relation says, as MEKA's do, how many attributes are labels."""
-    return _COUNT.search(table.relation) is not None
+    """Whether the relation says, as MEKA's do, how many attributes are labels; and not of attributes moved since."""
+    option = _COUNT.search(table.relation)
+    return option is not None and "filters.unsupervised.attribute" not in table.relation[option.end() :]
 
 
 def meka_dataset(table: Table, path: Path) -> Dataset:

@@ -66,8 +66,9 @@ def read(
         .libsvm or .txt for svmlight; with .gz or .bz2 after it, or not.
     labels : sequence of str, optional
         Columns that are labels, by name or by patterns with ``*`` and ``?``. CSV and Parquet need it. An ARFF file
-        needs it only if its relation does not say how many labels there are, as MEKA's do, and no XML file beside it
-        names them, as Mulan's do: ``NAME.xml`` for ``NAME.arff`` and ``NAME-train.arff``. Empty: there are none.
+        needs it only if no XML file beside it names them, as Mulan's do (``NAME.xml`` for ``NAME.arff`` and
+        ``NAME-train.arff``), and its relation does not say how many labels there are, as MEKA's do. Empty: there are
+        none.
     xml : str or Path, optional
         Mulan's file of labels, if it is elsewhere.
     drop : sequence of str, default=()
@@ -152,6 +153,10 @@ def read_blocks(
 
 
 def _format(path: str | Path, given: str | None) -> str:
+    if str(path) != STDIN and not Path(path).exists():
+        raise DataFileError(f"{path}: there is no such file.")
+    if Path(path).is_dir():
+        raise DataFileError(f"{path}: this is a folder. Name a file.")
     if given is not None:
         if given not in FORMATS:
             raise DataFileError(f"format must be one of {', '.join(FORMATS)}; got {given!r}.")
@@ -178,19 +183,20 @@ def _read_arff(
     path: Path, labels: Sequence[str] | None, xml: str | Path | None, drop: Sequence[str], max_bytes: int | None
 ) -> Dataset:
     table = read_table(path, max_bytes)
+    beside = _xml_beside(path) if xml is None else Path(xml)
     if labels is not None:
         data = dataset_from(table, chosen(labels, table.names, str(path)), path)
-    elif xml is None and says_labels(table):
+    elif beside is not None:  # before the relation, which may speak of a file that this one was made from
+        data = dataset_from(table, mulan_labels(beside), path)
+    elif says_labels(table):
         data = meka_dataset(table, path)
     else:
-        beside = Path(xml) if xml is not None else _xml_beside(path)
-        if beside is None:
-            raise DataFileError(
-                f"{path}: which attributes are labels? Its relation does not say (as in '-C 6'), and there is no "
-                f"{_stem(path)}.xml beside it. Name that file (xml=..., on the command line --labels-from), or the "
-                f"labels (labels=[...], --labels). The last attributes are {listed(table.names[-6:])}."
-            )
-        data = dataset_from(table, mulan_labels(beside), path)
+        raise DataFileError(
+            f"{path}: which attributes are labels? Its relation does not say (as in '-C 6', with attributes as they "
+            f"were then), and there is no {_stem(path)}.xml beside it. Name that file (xml=..., on the command line "
+            f"--labels-from), or the labels (labels=[...], --labels). The last attributes are "
+            f"{listed(table.names[-6:])}."
+        )
     # An attribute with several values is several features, each named after it.
     left_out = set(chosen(drop, table.names, str(path), "column to leave out"))
     gone = [name in left_out or name.rpartition("=")[0] in left_out for name in data.feature_names]

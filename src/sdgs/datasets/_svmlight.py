@@ -20,7 +20,7 @@ from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._streams import MAX_LINE, Stream, opened
 
-BLOCK_BYTES = 4 << 20  # of text
+BLOCK_BYTES = 2 << 20  # of text
 _MOST_LABELS = 10_000_000
 
 
