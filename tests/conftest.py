@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,20 @@ def data_home():
     if not home.is_dir():
         pytest.skip("the paper's data are not here: set SDGS_DATA to a folder with NAME/NAME-train.arff and so on")
     return home
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, for tests of pages; they skip where it is not installed."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on the PATH: install Debian's package chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

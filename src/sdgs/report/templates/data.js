@@ -1,0 +1,39 @@
+// What the page knows, and small tools that all parts use. Text only ever gets into the page as text.
+const content = JSON.parse(document.getElementById("content").textContent);
+const byId = id => document.getElementById(id);
+const n = content.data.n, k = content.data.k;
+
+function bytes(text) {
+  const raw = atob(text), found = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
+  return found.buffer;
+}
+
+// Samples as cells: those of sample i are starts[i] to starts[i + 1], the most probable first.
+const cells = new Uint16Array(bytes(content.cells.cells));
+const labelOf = new (content.cells.wide ? Uint32Array : Uint16Array)(bytes(content.cells.labels));
+const starts = new Uint32Array(n + 1);
+new Uint32Array(bytes(content.cells.counts)).forEach((count, i) => { starts[i + 1] = starts[i] + count; });
+const mistakes = new Uint32Array(bytes(content.mistakes));
+const LEVEL = 1023, TRUE = 1024, PREDICTED = 2048;
+
+function make(tag, attributes = {}, ...children) {
+  const element = tag.startsWith("svg:")
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4)) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const percent = share => share === null ? "–" : (100 * share).toFixed(1);
+const nameOf = i => content.names ? content.names[i] : `${i}`;
+
+// Many events, one drawing.
+function inFrame(draw) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  };
+}
