@@ -197,7 +197,10 @@ def test_content_is_json_and_cannot_end_the_script(made, tmp_path):
     [
         ({"label_names": ["a"]}, "label_names must have 6 names, got 1"),
         ({"sample_names": ["a"]}, "sample_names must have 200 names, got 1"),
-        ({"rivals": {"other": np.zeros((200, 2))}}, "the prediction of other must have one column for each label, got 2"),
+        (
+            {"rivals": {"other": np.zeros((200, 2))}},
+            "the prediction of other must have one column for each label, got 2",
+        ),
         ({"max_samples": 0}, "max_samples must be an integer >= 1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -61,7 +62,9 @@ def move(page, selector, value):
 
 
 def live(page):
-    return [float(value) for value in page.eval_on_selector_all(".live[data-measure]", "c => c.map(x => x.dataset.value)")]
+    return [
+        float(value) for value in page.eval_on_selector_all(".live[data-measure]", "c => c.map(x => x.dataset.value)")
+    ]
 
 
 @pytest.mark.parametrize("threshold", [10, 120, 290, 500, 730, 990, 1000])
@@ -80,7 +83,7 @@ def test_the_slider_moves_by_keys_and_finds_the_best(page, made):
     model, X, Y, _ = made
     page.focus("#threshold")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.getElementById('threshold-value').textContent === '0.51'")
+    expect(page.locator("#threshold-value")).to_have_text("0.51")
     page.click("#best")
     P = model.predict_proba(X)
     best = max(evaluate(Y, t / 100 <= P)["f1"] for t in range(1, 101))
@@ -89,7 +92,9 @@ def test_the_slider_moves_by_keys_and_finds_the_best(page, made):
 
 def test_model_and_rivals_stand_beside_it(page, made):
     model, X, Y, _ = made
-    rows = page.eval_on_selector_all("#measure-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))")
+    rows = page.eval_on_selector_all(
+        "#measure-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+    )
     for row, value, other in zip(
         rows, evaluate(Y, model.predict(X)).values(), evaluate(Y, np.zeros_like(Y)).values(), strict=False
     ):
@@ -123,7 +128,7 @@ def test_labels_are_sorted_by_any_column(page):
 def test_labels_are_searched_and_lead_to_their_samples(page, made):
     _, _, Y, _ = made
     page.fill("#label-search", "ALPHA")
-    page.wait_for_function("document.getElementById('label-count').textContent === '2 of 6 labels'")
+    expect(page.locator("#label-count")).to_have_text("2 of 6 labels")
     assert column(page, 0) == ["alpha", "alphabet"]
     page.click("#label-table tbody button >> text='alpha'")
     assert page.input_value("#sample-search") == "alpha"
@@ -159,10 +164,9 @@ def test_mistakes_are_stepped_through_largest_first(page, made):
     assert page.inner_text("#sample-name") == seen[0]
     assert page.is_disabled("#back")
     scores = []
-    for _ in range(total):
+    for _ in range(40):
         scores.append(float(page.inner_text("#sample-name").split("F1 ")[1].removesuffix(" %")))
-        if page.is_enabled("#on"):
-            page.click("#on")
+        page.click("#on")
     assert scores == sorted(scores)
     assert len(set(seen)) == 3
 
@@ -171,7 +175,7 @@ def test_keys_are_left_alone_where_one_types(page):
     page.focus("#sample-search")
     page.keyboard.type("jk")
     assert page.input_value("#sample-search") == "jk"
-    page.wait_for_function("document.getElementById('place').textContent === 'There is no such sample.'")
+    expect(page.locator("#place")).to_have_text("There is no such sample.")
     assert not page.is_visible("#sample")
 
 
@@ -180,11 +184,11 @@ def test_search_finds_by_name_number_and_label(page, made):
     page.select_option("#which", "all")
     for text in ("sample-117", "117"):
         page.fill("#sample-search", text)
-        page.wait_for_function("document.getElementById('place').textContent === '1 of 1'")
+        expect(page.locator("#place")).to_have_text("1 of 1")
         assert page.inner_text("#sample-name").startswith("Sample sample-117: F1 ")
     page.fill("#sample-search", "gamma")
     count = int(((Y == 1) | (model.predict(X) == 1))[:, 2].sum())
-    page.wait_for_function(f"document.getElementById('place').textContent === '1 of {count}'")
+    expect(page.locator("#place")).to_have_text(f"1 of {count}")
 
 
 def test_a_sample_is_compared_with_the_truth(page, made):
@@ -194,8 +198,10 @@ def test_a_sample_is_compared_with_the_truth(page, made):
     words = {(1, 1): "✓ right", (1, 0): "○ missed", (0, 1): "✗ wrong"}
     for i in (0, 1, 7, 24, 49):
         page.fill("#sample-search", f"sample-{i:03d}")
-        page.wait_for_function(f"document.getElementById('sample-name').textContent.startsWith('Sample sample-{i:03d}')")
-        lines = page.eval_on_selector_all("#verdicts tbody tr", "r => r.map(x => [...x.cells].map(c => c.innerText.trim()))")
+        expect(page.locator("#sample-name")).to_contain_text(f"Sample sample-{i:03d}")
+        lines = page.eval_on_selector_all(
+            "#verdicts tbody tr", "r => r.map(x => [...x.cells].map(c => c.innerText.trim()))"
+        )
         found = {line[1]: (line[0], float(line[2])) for line in lines if len(line) > 1}
         for j, label in enumerate(LABELS):
             if Y[i, j] or Z[i, j]:
@@ -216,17 +222,25 @@ def test_a_mistake_comes_apart_into_predicted_and_true_labels(page, made):
     assert page.eval_on_selector_all("#odd tbody tr", "rows => rows.length") == 5
 
 
+def test_what_gets_in_cannot_run(browser, made):
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(made[3].as_uri())
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p id=p onclick=\"document.title = 1\">in</p>')")
+    page.click("#p")
+    assert page.title() == "A model and its samples"
+    assert any("Content Security Policy" in text for text in refused)
+    page.close()
+
+
 def test_names_are_inert(page):
     page.select_option("#which", "all")
     page.fill("#sample-search", "<img")
-    page.wait_for_function("document.getElementById('place').textContent !== ''")
+    expect(page.locator("#verdicts")).to_contain_text(LABELS[-1])
     assert page.query_selector("img") is None
     assert page.query_selector("main b") is None
     assert LABELS[-1] in page.inner_text("#label-table")
-    assert page.evaluate("document.getElementById('maps').innerText") is not None
-    # Even what would get in could not run.
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p onclick=\"window.ran = 1\">')")
-    page.on("console", lambda _: None)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (768, 900), (360, 740)])
@@ -265,8 +279,9 @@ def test_text_can_be_read(browser, made):
     for scheme in ("light", "dark"):
         for page in opened(browser, made[3], {"width": 1280, "height": 900}, color_scheme=scheme):
             found = page.evaluate(
-                """() => Object.fromEntries(["paper", "shade", "ink", "muted", "good", "bad", "warm", "link"].map(name =>
-                  [name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim()]))"""
+                """names => Object.fromEntries(names.map(name =>
+                  [name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim()]))""",
+                ["paper", "shade", "ink", "muted", "good", "bad", "warm", "link"],
             )
             light = {name: luminance(colour) for name, colour in found.items()}
             for text in ("ink", "muted", "good", "bad", "warm", "link"):

@@ -205,9 +205,7 @@ def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:
     either = support[:, None] + support - counts
     angles = label_angles([model.components_[i] for i in kept])
     return {
-        "together": _ordered(
-            kept, counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(either, 1))
-        ),
+        "together": _ordered(kept, counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(either, 1))),
         "angles": _ordered(kept, angles.shared, angles.order() if len(kept) > 1 else np.array([0])),
     }
 
