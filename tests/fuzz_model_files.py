@@ -9,6 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 
@@ -81,10 +82,10 @@ def forged(content, rng):
         if name not in ("__metadata__", "sha256")
     }
     about = header["__metadata__"]
+    document = json.loads(about["document"])
     for _ in range(rng.integers(1, 3)):
         what = rng.integers(5)
         if what == 0:
-            document = json.loads(about["document"])
             _change(document, rng)
             about["document"] = json.dumps(document)
         elif what == 1:
@@ -123,7 +124,7 @@ def _change(tree, rng):
         elif what < 0.2 and isinstance(tree, dict):
             tree[key + "x"] = tree.pop(key)
         else:
-            tree[key] = WILD[int(rng.integers(len(WILD)))]
+            tree[key] = deepcopy(WILD[int(rng.integers(len(WILD)))])
         return
 
 

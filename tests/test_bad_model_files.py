@@ -159,6 +159,10 @@ FORGERIES = {
     "an unknown parameter": (lambda file: file.document["parameters"].update(evil=1), "no parameter 'evil'"),
     "where to write": (lambda file: file.document["parameters"].update(checkpoint="/etc"), "no parameter 'checkpoint'"),
     "a parameter out of range": (lambda file: file.document["parameters"].update(alpha=-1), "alpha must be"),
+    "a setting that cannot be coded": (
+        lambda file: file.document["members"][0]["setting"].update(alpha=0, huber=0.1),
+        "alpha must be",
+    ),
     "too many threads": (lambda file: file.document["parameters"].update(n_jobs=10**6), "1024 threads at most"),
     "a class by name": (lambda file: file.document.update({"class": "os.system"}), "class must be one of"),
     "a field too many": (lambda file: file.document.update(more=1), "its JSON should have"),

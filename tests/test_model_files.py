@@ -255,6 +255,7 @@ class Own(SDGSClassifier):
     [
         (lambda model: setattr(model, "solver", object()), "the parameter solver cannot be stored"),
         (lambda model: setattr(model, "tol", float("nan")), "the parameter tol cannot be stored"),
+        (lambda model: setattr(model, "readout", "ridge"), "without a ridge regression"),
         (lambda model: setattr(model, "__class__", Own), "this is a Own"),
         (lambda model: setattr(model, "classes_", np.arange(4).astype("datetime64[D]")), "classes_ cannot be stored"),
         (lambda model: setattr(model, "classes_", np.array(["\ud800", "b", "c", "d"])), "classes_ cannot be stored"),

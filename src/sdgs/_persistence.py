@@ -122,8 +122,8 @@ def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
     ]
     if readout is not None:
         _restore_readout(model, readout, k, arrays)
-    elif len(members) > 1 or search is not None:
-        raise ValueError("its labels are read from norms, for which it has too much.")
+    elif len(members) > 1 or model.readout != "norm":
+        raise ValueError('without a ridge regression it must have one member, and readout="norm".')
     model._set_attributes()
     if (search is not None) != (kind.__name__ == "SDGSClassifierCV"):
         raise ValueError("the results of a search belong to SDGSClassifierCV.")

@@ -97,7 +97,7 @@ def _setting(content: Any, k: int) -> Setting:
     setting = Setting(**dict(zip(names, values, strict=True)))
     check_choice(setting.scaling, "scaling", SCALINGS)
     check_ranks(setting.n_components, k)
-    check_number(setting.alpha, "alpha")
+    check_number(setting.alpha, "alpha", positive=setting.huber is not None)
     for value, name in ((setting.huber, "huber"), (setting.gamma, "gamma")):
         if value is not None:
             check_number(value, name, positive=True)
