@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -419,6 +420,14 @@ def test_stopped_halfway_nothing_is_left(songs, tmp_path, sent, status):
     if sent == signal.SIGINT:
         assert said.splitlines()[-1] == "Stopped. Nothing is left half-written."
     assert not list(tmp_path.iterdir())
+
+
+def test_a_terminal_that_knows_only_ascii(songs, tmp_path):
+    command = [sys.executable, "-m", "sdgs", "evaluate", songs / "songs.sdgs", songs / "test.arff"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert "hamming loss" in result.stdout
 
 
 def test_a_reader_that_goes_away(songs, tmp_path):

@@ -1,5 +1,6 @@
 """All commands, and what they have in common: how they end."""
 
+import io
 import signal
 import sys
 import warnings
@@ -71,6 +72,9 @@ app.add_typer(data, name="data")
 def main() -> None:
     """Entry point of the `sdgs` command."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or what is written aside would stay
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to fail
     app()
 
 
