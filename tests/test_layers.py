@@ -58,7 +58,7 @@ ALLOWED = {
     "plotting": (set(), {"matplotlib"}),
     "_label_map": ({"_validation"}, set()),
     "displays": ({"_label_map", "_validation", "metrics", "plotting"}, {"matplotlib"}),
-    "report": ({"", "_files", "_label_map", "_validation", "metrics"}, {"jinja2"}),
+    "report": ({"", "_files", "_label_map", "_validation", "baselines", "metrics"}, {"jinja2"}),
     "experiments": (
         {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_readout", "_rows", "_search"}
         | {"_scaling", "_validation", "_views", "baselines", "coding", "datasets", "decomposition", "metrics"},

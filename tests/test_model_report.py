@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sdgs import SDGSClassifier
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.metrics import evaluate
-from sdgs.report import model_content, write_model_report
+from sdgs.report import fitted_rivals, model_content, write_model_report
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,19 @@ def test_measures_are_those_of_metrics_with_rivals(made):
     assert found["BR"] == list(evaluate(Y, rival.predict(X)).values())
     assert found["nothing"] == list(evaluate(Y, np.zeros_like(Y)).values())
     assert found["sparse"] == [0.0, 1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+def test_rivals_learn_from_samples_at_any_scale(form):
+    data = make_label_subspaces(300, 20, 4, n_components=2, noise=0.1, random_state=0)
+    X = 1e3 * data.X + 50 if form == "dense" else data.X.copy()
+    if form == "missing":
+        X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    X = csr_array(X) if form == "sparse" else X
+    nothing = evaluate(data.Y[200:], np.ones_like(data.Y[200:]))["f1"]
+    rivals = fitted_rivals(X[:200], data.Y[:200])
+    assert list(rivals) == ["Binary relevance", "ML-kNN"]
+    assert evaluate(data.Y[200:], rivals["ML-kNN"].predict(X[200:]))["f1"] > nothing
 
 
 def test_labels_by_themselves(made):
@@ -210,3 +224,11 @@ def test_mistakes_are_named(made, options, message):
         model_content(model, X, Y, **options)
     with pytest.raises(ValueError, match="Y must have one column for each of the 6 labels, got 5"):
         model_content(model, X, Y[:, :5])
+
+
+def test_the_code_in_the_docs_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "report.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "report.md", "exec"), {})
+    assert "Binary relevance" in (tmp_path / "report.html").read_text()

@@ -131,7 +131,7 @@ def test_labels_are_searched_and_lead_to_their_samples(page, made):
     expect(page.locator("#label-count")).to_have_text("2 of 6 labels")
     assert column(page, 0) == ["alpha", "alphabet"]
     page.click("#label-table tbody button >> text='alpha'")
-    assert page.input_value("#sample-search") == "alpha"
+    assert page.input_value("#sample-search") == "label: alpha"
     for name in page.eval_on_selector_all("#list option", "all => all.map(o => o.textContent.split(' ')[1])"):
         i = int(name.split("-")[1])
         assert Y[i, 0] or made[0].predict(made[1][[i]])[0, 0]
@@ -189,6 +189,17 @@ def test_search_finds_by_name_number_and_label(page, made):
     page.fill("#sample-search", "gamma")
     count = int(((Y == 1) | (model.predict(X) == 1))[:, 2].sum())
     expect(page.locator("#place")).to_have_text(f"1 of {count}")
+
+
+def test_what_is_not_taken_apart_says_so(page):
+    page.select_option("#which", "apart")
+    assert page.inner_text("#place") == "1 of 100"
+    page.select_option("#which", "right")
+    told = set()
+    for _ in range(20):
+        told.add((page.is_visible("#not-apart"), page.is_visible("#apart")))
+        page.click("#on")
+    assert told == {(True, False), (False, True)}
 
 
 def test_a_sample_is_compared_with_the_truth(page, made):

@@ -48,9 +48,9 @@ class Apart:
         shown = [*parts[own], *([parts[others].sum(axis=0)] if others.size else []), sample.residual.astype(np.float64)]
         plain = {
             "labels": sample.labels[order].tolist(),
-            "shares": _short(sample.shares[order]),
-            "unique": _short(sample.unique_shares[order]),
-            "rest": _short([1 - sample.shares.sum()])[0],
+            "shares": _short(sample.shares[order], 5),
+            "unique": _short(sample.unique_shares[order], 5),
+            "rest": _short([1 - sample.shares.sum()], 5)[0],
             "own": len(own),
             "words": sample.text().split("\n"),
             "odd": [
@@ -86,6 +86,6 @@ def _images(parts: list[NDArray[np.float64]]) -> dict[str, Any]:
     return {"images": as_text(steps, "<i1"), "limit": _short([limit])[0]}
 
 
-def _short(values: Any) -> list[float | None]:
-    """Three digits of each; None for NaN and infinity, which JSON does not have."""
-    return [float(f"{value:.3g}") if np.isfinite(value) else None for value in values]
+def _short(values: Any, digits: int = 3) -> list[float | None]:
+    """So many digits of each; None for NaN and infinity, which JSON does not have."""
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]

@@ -6,16 +6,21 @@ const isMistake = new Uint8Array(n);
 mistakes.forEach(i => { isMistake[i] = 1; });
 let matches = [], at = 0, listed = null;
 
-// A sample matches where its name or number is what was typed or has it in it, or one of its labels does.
+// A sample matches by its name or number, or by one of its labels; after "label:" only by labels. What is somebody's
+// whole name means nobody else.
 function matching(pool, text) {
-  const wanted = text.trim().toLowerCase();
-  if (!wanted) return pool;
-  const exact = content.labels.findIndex(name => name.toLowerCase() === wanted);
-  const ofLabel = content.labels.map((name, i) => exact >= 0 ? i === exact : name.toLowerCase().includes(wanted));
+  const [, prefix, typed] = text.trim().toLowerCase().match(/^(label:)?\s*(.*)$/s);
+  if (!typed) return pool;
+  const among = names => {
+    const exact = names.map(name => name === typed);
+    return exact.includes(true) ? exact : names.map(name => name.includes(typed));
+  };
+  const labels = among(content.labels.map(name => name.toLowerCase()));
+  const named = prefix ? null : content.names ? among(content.names.map(name => name.toLowerCase())) : { [typed]: true };
   return pool.filter(i => {
-    if (`${i}` === wanted || (content.names && content.names[i].toLowerCase().includes(wanted))) return true;
+    if (named && named[i]) return true;
     for (let c = starts[i]; c < starts[i + 1]; c++) {
-      if (cells[c] & (TRUE | PREDICTED) && ofLabel[labelOf[c]]) return true;
+      if (cells[c] & (TRUE | PREDICTED) && labels[labelOf[c]]) return true;
     }
     return false;
   });
@@ -39,9 +44,13 @@ function setOf(i, flag) {
 
 function find() {
   const everything = Array.from({ length: n }, (_, i) => i);
-  const pool = which.value === "mistakes" ? [...mistakes]
-    : which.value === "right" ? everything.filter(i => !isMistake[i]) : everything;
-  matches = matching(pool, sampleSearch.value);
+  const pools = {
+    mistakes: () => [...mistakes],
+    right: () => everything.filter(i => !isMistake[i]),
+    apart: () => everything.filter(i => content.apart[i]),
+    all: () => everything,
+  };
+  matches = matching(pools[which.value](), sampleSearch.value);
   listed = null;
   show(0);
 }
@@ -98,7 +107,7 @@ function showSample(i) {
 
 // From the table of labels.
 function lookFor(label) {
-  sampleSearch.value = label;
+  sampleSearch.value = `label: ${label}`;
   which.value = "mistakes";
   find();
   if (!matches.length) {

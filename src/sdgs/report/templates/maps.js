@@ -36,7 +36,7 @@ function drawMap(figure, map, sentence) {
     pen.font = font;
     left = Math.min(Math.max(...names.map(name => pen.measureText(name).width)) + 8, width * 0.3);
     side = Math.min((width - left) / size, 46);
-    const height = left + side * size;
+    const height = left + side * size + 26, gap = side < 14 ? -0.3 : 1;  // overlapping a little, where lines would be a veil
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.height = `${height}px`;
@@ -48,7 +48,7 @@ function drawMap(figure, map, sentence) {
     for (let i = 0; i < size; i++) {
       for (let j = 0; j < size; j++) {
         pen.fillStyle = i === j ? diagonal : heat(map.permille[i][j] / brightest);
-        pen.fillRect(left + j * side, left + i * side, side + (side < 8 ? 0.3 : -1), side + (side < 8 ? 0.3 : -1));
+        pen.fillRect(left + j * side, left + i * side, side - gap, side - gap);
         if (side >= 26 && i !== j) {
           pen.fillStyle = map.permille[i][j] / brightest > 0.55 ? "#000" : "#fff";
           pen.textAlign = "center";
@@ -67,6 +67,18 @@ function drawMap(figure, map, sentence) {
       pen.fillText(name, 0, 0);
       pen.restore();
     }
+    const scale = Math.min(120, side * size / 2), bottom = height - 14;
+    for (let x = 0; x < scale; x++) {
+      pen.fillStyle = heat(x / scale);
+      pen.fillRect(left + x, bottom, 1.5, 10);
+    }
+    pen.fillStyle = ink;
+    pen.font = "11px system-ui, sans-serif";
+    pen.textAlign = "right";
+    pen.fillText("0 %", left - 4, bottom + 5);
+    pen.textAlign = "left";
+    const more = pairs.length && pairs[0][0] > brightest ? " and more" : "";
+    pen.fillText(`${(brightest / 10).toFixed(0)} %${more}`, left + scale + 6, bottom + 5);
   };
   canvas.addEventListener("pointermove", event => {
     const at = canvas.getBoundingClientRect();
