@@ -65,7 +65,7 @@ ALLOWED = {
         {"matplotlib", "jinja2"},
     ),
     "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
-    "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics"}, {"rich", "typer"}),
+    "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }
 HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "torch", "pyarrow"}

@@ -17,6 +17,7 @@ from sdgs.cli._explain import explain
 from sdgs.cli._fit import fit
 from sdgs.cli._info import info
 from sdgs.cli._predict import predict
+from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
 from sdgs.cli._show import give_up, note
 
@@ -64,7 +65,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, info, fit, evaluate, explain, predict, reproduce):
+for command in (demo, info, fit, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 
@@ -88,6 +89,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
       sdgs fit music-train.arff -o music.sdgs
       sdgs evaluate music.sdgs music-test.arff
       sdgs explain music.sdgs music-test.arff -o explained.png
+      sdgs report music.sdgs music-test.arff -o music.html
       sdgs predict music.sdgs new.csv > labels.csv
     """
     if version:

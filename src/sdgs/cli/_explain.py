@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, Json, ModelFile, checked_picture, listed
+from sdgs.cli._options import DataFile, Format, Jobs, Json, ModelFile, Shape, checked_picture, checked_shape, listed
 from sdgs.cli._show import err, give_up, needs, out, print_json, working
 
 
@@ -23,9 +23,7 @@ def explain(
         Path | None,
         typer.Option("--output", "-o", help="Picture of the first of them to write (.png, .pdf or .svg)."),
     ] = None,
-    shape: Annotated[
-        str | None, typer.Option(help="HEIGHTxWIDTH, if samples are images. Default: bars.", show_default=False)
-    ] = None,
+    shape: Shape = None,
     names: Annotated[int, typer.Option(min=1, help="Features to name for each label, at most.")] = 5,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
@@ -40,14 +38,12 @@ def explain(
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """
     wanted = _numbers(samples)
-    size = None if shape is None else _shape(shape)
     if output is not None:
         checked_picture(output)
         needs("A picture", "matplotlib", extra="plot")
     with working(f"Reading {file}"):
         named = load(model, jobs)
-        if size is not None and size[0] * size[1] != len(named.features):
-            raise typer.BadParameter(f"samples have {len(named.features)} features, not {shape}.", param_hint="--shape")
+        size = checked_shape(shape, len(named.features))
         X = _rows(named, file, format, wanted)
         found = named.model.explain(X, feature_names=named.features, label_names=named.labels)
     if json:
@@ -70,13 +66,6 @@ def _numbers(text: str) -> list[int]:
     if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise typer.BadParameter(f"{text!r} must be numbers from 1, with commas between.", param_hint="--samples")
     return [int(part) for part in parts]
-
-
-def _shape(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise typer.BadParameter(f"{text!r} must be HEIGHTxWIDTH, such as 8x8.", param_hint="--shape")
-    return int(parts[0]), int(parts[1])
 
 
 def _rows(named: NamedModel, file: Path, kind: str | None, wanted: list[int]) -> Any:

@@ -38,6 +38,10 @@ DataFile = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What sdgs fit wrote.", exists=True, dir_okay=False)]
 
+Shape = Annotated[
+    str | None, typer.Option(help="HEIGHTxWIDTH, if samples are images. Default: bars.", show_default=False)
+]
+
 
 def listed(text: str) -> tuple[str, ...]:
     """The parts between commas."""
@@ -55,6 +59,19 @@ def checked_picture(output: Path) -> None:
     if output.suffix.lower() not in (".png", ".pdf", ".svg") or output.is_dir():
         raise typer.BadParameter(f"{output} must be a file that ends in .png, .pdf or .svg.", param_hint="--output")
     checked_folder(output)
+
+
+def checked_shape(text: str | None, n_features: int) -> tuple[int, int] | None:
+    """Height and width of the images that samples are; None where they are none."""
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise typer.BadParameter(f"{text!r} must be HEIGHTxWIDTH, such as 8x8.", param_hint="--shape")
+    height, width = int(parts[0]), int(parts[1])
+    if height * width != n_features:
+        raise typer.BadParameter(f"samples have {n_features} features, not {text}.", param_hint="--shape")
+    return height, width
 
 
 def names(given: list[str] | None) -> list[str]:

@@ -141,11 +141,8 @@ def _glance(X: Any, true: NDArray[np.bool_], predicted: NDArray[np.bool_], n_giv
 
 def _by_label(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[list[float | None]]:
     """For each label: samples, times predicted, precision, recall and F1; None where a share is not defined."""
-    both, support, given = (A.sum(axis=0).tolist() for A in (true & predicted, true, predicted))
-    return [
-        [s, g, b / g if g else None, b / s if s else None, 2 * b / (s + g) if s + g else None]
-        for b, s, g in zip(both, support, given, strict=True)
-    ]
+    columns = zip(*(values.tolist() for values in metrics.evaluate_labels(true, predicted).values()), strict=True)
+    return [[None if np.isnan(value) else value for value in row] for row in columns]
 
 
 def _mistakes(

@@ -1,0 +1,99 @@
+"""`sdgs report`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import filesize
+from rich.markup import escape
+
+from sdgs.cli._models import NamedModel, load
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, Shape, checked_folder, checked_shape
+from sdgs.cli._show import give_up, needs, note, out, working
+
+
+def report(
+    model: ModelFile,
+    file: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Page to write.")] = Path("report.html"),
+    rivals: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to fit binary relevance and ML-kNN to, to compare with: what the model was fitted to.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    shape: Shape = None,
+    title: Annotated[
+        str | None, typer.Option(help="Of the page. Default: the name of FILE.", show_default=False)
+    ] = None,
+    explained: Annotated[int, typer.Option(min=0, help="Samples to take apart, at most.")] = 500,
+    format: Format = None,  # noqa: A002
+    jobs: Jobs = -1,
+) -> None:
+    """One page about a model and a file whose labels are known: measures, labels, and samples taken apart.
+
+    The page is a single file for any browser, and works offline.
+
+    \b
+    Examples:
+      sdgs report emotions.sdgs emotions-test.arff
+      sdgs report emotions.sdgs emotions-test.arff --rivals emotions-train.arff -o emotions.html
+      sdgs report digits.sdgs digits.csv --shape 8x8
+    """
+    if output.is_dir() or output.resolve() in (file.resolve(), model.resolve()):
+        raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
+    checked_folder(output)
+    needs("A report", "jinja2", extra="report")
+    with working(f"Reading {file}") as show:
+        named = load(model, jobs)
+        size = checked_shape(shape, len(named.features))
+        X, Y, numbers = _samples(named, file, format)
+        others: dict[str, Any] = {}
+
+        from sdgs.report import fitted_rivals, write_model_report
+
+        if rivals is not None:
+            show(f"Fitting other methods to {rivals}")
+            others = fitted_rivals(*_samples(named, rivals, None)[:2])
+        show("Taking samples apart")
+        write_model_report(
+            named.model,
+            X,
+            Y,
+            output,
+            feature_names=named.features,
+            label_names=named.labels,
+            sample_names=numbers,
+            rivals=others,
+            shape=size,
+            title=file.name if title is None else title,
+            max_explained=explained,
+        )
+    written = filesize.decimal(output.stat().st_size)
+    out().print(f"Wrote [bold]{escape(str(output))}[/] ({written}). Open it in a browser.", soft_wrap=True)
+
+
+def _samples(named: NamedModel, file: Path, kind: str | None) -> tuple[Any, Any, list[int]]:
+    """Samples, labels, and the number of each sample in the file, from 1; those with missing labels are left out."""
+    import numpy as np
+    from scipy.sparse import csr_array, issparse, vstack
+
+    X: list[Any] = []
+    Y: list[Any] = []
+    numbers: list[int] = []
+    n = 0
+    for block in named.blocks(file, kind, with_labels=True):
+        known = np.ones(block.X.shape[0], dtype=bool) if issparse(block.Y) else ~np.isnan(block.Y).any(axis=1)
+        X.append(block.X[known])
+        Y.append(csr_array(block.Y[known]).astype(np.int8))
+        numbers += (n + 1 + np.flatnonzero(known)).tolist()
+        n += block.X.shape[0]
+    if not numbers:
+        give_up(f"{file}: there are no samples with labels to compare with.")
+    if len(numbers) < n:
+        note(f"{file}: {n - len(numbers)} samples have missing labels and are left out.")
+    stacked = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
+    return stacked, csr_array(vstack(Y, format="csr")), numbers
