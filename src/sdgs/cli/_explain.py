@@ -9,7 +9,18 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, Json, ModelFile, Shape, checked_picture, checked_shape, listed
+from sdgs.cli._options import (
+    DataFile,
+    Format,
+    Jobs,
+    Json,
+    ModelFile,
+    Shape,
+    check_image_size,
+    checked_picture,
+    image_size,
+    listed,
+)
 from sdgs.cli._show import err, give_up, needs, out, print_json, working
 
 
@@ -37,13 +48,13 @@ def explain(
       sdgs explain emotions.sdgs new.csv --samples 3,17 --json
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """
-    wanted = _numbers(samples)
+    wanted, size = _numbers(samples), image_size(shape)
     if output is not None:
         checked_picture(output)
         needs("A picture", "matplotlib", extra="plot")
     with working(f"Reading {file}"):
         named = load(model, jobs)
-        size = checked_shape(shape, len(named.features))
+        check_image_size(size, len(named.features))
         X = _rows(named, file, format, wanted)
         found = named.model.explain(X, feature_names=named.features, label_names=named.labels)
     if json:

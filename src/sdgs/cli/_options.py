@@ -61,17 +61,21 @@ def checked_picture(output: Path) -> None:
     checked_folder(output)
 
 
-def checked_shape(text: str | None, n_features: int) -> tuple[int, int] | None:
+def image_size(text: str | None) -> tuple[int, int] | None:
     """Height and width of the images that samples are; None where they are none."""
     if text is None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise typer.BadParameter(f"{text!r} must be HEIGHTxWIDTH, such as 8x8.", param_hint="--shape")
-    height, width = int(parts[0]), int(parts[1])
-    if height * width != n_features:
-        raise typer.BadParameter(f"samples have {n_features} features, not {text}.", param_hint="--shape")
-    return height, width
+    return int(parts[0]), int(parts[1])
+
+
+def check_image_size(size: tuple[int, int] | None, n_features: int) -> None:
+    """Refuse images that have another number of pixels than samples have features."""
+    if size is not None and size[0] * size[1] != n_features:
+        wrong = f"samples have {n_features} features, not {size[0]}x{size[1]}."
+        raise typer.BadParameter(wrong, param_hint="--shape")
 
 
 def names(given: list[str] | None) -> list[str]:

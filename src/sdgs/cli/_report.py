@@ -8,7 +8,7 @@ from rich import filesize
 from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, Shape, checked_folder, checked_shape
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, Shape, check_image_size, checked_folder, image_size
 from sdgs.cli._show import give_up, needs, note, out, working
 
 
@@ -46,10 +46,11 @@ def report(
     if output.is_dir() or output.resolve() in (file.resolve(), model.resolve()):
         raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
     checked_folder(output)
+    size = image_size(shape)
     needs("A report", "jinja2", extra="report")
     with working(f"Reading {file}") as show:
         named = load(model, jobs)
-        size = checked_shape(shape, len(named.features))
+        check_image_size(size, len(named.features))
         X, Y, numbers = _samples(named, file, format)
         others: dict[str, Any] = {}
 
