@@ -380,3 +380,14 @@ def test_every_kind_of_sparse_matrix_is_one(monkeypatch):
     components = models[0].components_
     plain, doubled = (group_lasso(X, components, 0.1).codes.toarray() for X in (dense, twice))
     np.testing.assert_allclose(doubled, plain, atol=1e-12)
+
+
+def test_no_subspace_is_the_whole_space():
+    """Or labels could not be told apart, and rounding would choose whose code a sample has."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    X = 0.3 * rng.standard_normal((200, 2)) + np.array([[0, 2], [2, -1], [-2, -1]])[y]
+    model = SDGSClassifier(huber=0.1, random_state=0).fit(X, y)
+    assert [len(C) for C in model.components_] == [1, 1, 1]
+    np.testing.assert_allclose(model.predict_proba(X.astype(np.float32)), model.predict_proba(X), atol=1e-3)
+    assert (model.predict(X) == y).mean() > 0.95

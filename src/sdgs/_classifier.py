@@ -35,7 +35,8 @@ class SDGSClassifier(SDGSModel):
     Parameters
     ----------
     n_components : int or sequence of ints, default=4
-        Dimension of a label's subspace, for all labels or for each (r).
+        Dimension of a label's subspace, for all labels or for each (r). Less than the number of features: labels that
+        all have the whole space could not be told apart.
     residual_size : int or float, default=1e-4
         Non-zero entries of the residual in training: a number, or a share of all entries (K).
     alpha : float, default=0.1

@@ -3,6 +3,7 @@
 Plain functions on arrays; X (n, p) is dense or CSR, and complete or not.
 """
 
+import numbers
 import warnings
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
@@ -209,7 +210,7 @@ def learn_view(
         return decompose(
             X,
             labels,
-            n_components=setting.n_components,
+            n_components=_proper(setting.n_components, X.shape[1]),
             residual_size=training.residual_size,
             solver=training.solver,  # type: ignore[arg-type]  # checked by decompose
             max_iter=training.max_iter,
@@ -239,6 +240,14 @@ def learn_view(
     cleaned_by = (setting.alpha, setting.huber) if dirty else None
     kernel = once((setting.scaling, setting.n_components, setting.gamma, cleaned_by), mapped)
     return replace(view, kernel=kernel).narrowed(X, labels, training.n_jobs)
+
+
+def _proper(ranks: Any, n_features: int) -> Any:
+    """Ranks that leave something outside of a label's subspace: if all have the whole space they are the same."""
+    most = max(n_features - 1, 1)
+    if isinstance(ranks, tuple):
+        return tuple(_proper(rank, n_features) for rank in ranks)
+    return min(ranks, most) if isinstance(ranks, numbers.Integral) else ranks  # others are told off by decompose
 
 
 def is_dirty(X: Any, setting: Setting) -> bool:

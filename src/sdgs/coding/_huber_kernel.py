@@ -21,7 +21,7 @@ b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows an
 import math
 
 from sdgs._compiled import jit_cached
-from sdgs.coding._kernel import _GROW, _ZERO, _jit, _newton, _norms
+from sdgs.coding._kernel import _GROW, _TIE, _ZERO, _jit, _newton, _norms
 
 _STEPS = 20  # proximal Newton steps on one working set
 _INNER = 12  # Newton steps on one quadratic
@@ -250,7 +250,7 @@ def solve_rows_huber(
             for _ in range(max(_GROW, nw)):
                 worst = 0
                 for g in range(k):
-                    if q_norms[g] > q_norms[worst]:
+                    if q_norms[g] > q_norms[worst] * _TIE:
                         worst = g
                 if q_norms[worst] <= alpha:
                     break

@@ -46,6 +46,8 @@ _ZERO = np.int64(0)
 _SWEEPS = 5  # block-descent sweeps between two looks at how fast they converge
 _NEWTON_STEPS = 30
 _GROW = 4  # least number of groups by which a working set grows
+# Of twins, subspaces that coincide, the first takes all: rounding is not to choose another one for every sample.
+_TIE = 1.0 + 1e-5
 
 
 @_jit
@@ -328,7 +330,7 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
             for _ in range(max(_GROW, nw)):
                 worst = 0
                 for g in range(k):
-                    if q_norms[g] > q_norms[worst]:
+                    if q_norms[g] > q_norms[worst] * _TIE:
                         worst = g
                 if q_norms[worst] <= alpha:
                     break
