@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from sdgs.coding._kernel import _sweep
+
 _options = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 SWEEPS = 5  # between two looks at the gap
 
@@ -24,29 +26,12 @@ def _gap(c, starts, alpha, b, q):
 
 
 @njit(**_options)
-def _sweep(H, starts, alpha, b, q):
-    """One pass of exact block updates; keeps q = c - H b."""
-    for g in range(starts.size - 1):
-        s = 0.0
-        for i in range(starts[g], starts[g + 1]):
-            s += (b[i] + q[i]) * (b[i] + q[i])
-        s = np.sqrt(s)
-        shrink = 1.0 - alpha / s if s > alpha else 0.0
-        for i in range(starts[g], starts[g + 1]):
-            delta = shrink * (b[i] + q[i]) - b[i]
-            if delta != 0.0:
-                b[i] += delta
-                for j in range(q.size):
-                    q[j] -= delta * H[i, j]
-
-
-@njit(**_options)
 def _descend(H, c, starts, alpha, target, most, b, q):
     """Sweep until the gap over these groups is at most ``target``; returns the sweeps."""
     used = 0
     while used < most:
         for _ in range(SWEEPS):
-            _sweep(H, starts, alpha, b, q)
+            _sweep(H, starts, starts.size - 1, alpha, b, q)
         used += SWEEPS
         if _gap(c, starts, alpha, b, q)[0] <= target:
             break

@@ -124,6 +124,18 @@ def test_many_groups_that_nearly_share_a_space(seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_of_twins_the_first_takes_all(subspaces, dtype):
+    """Whatever rounding says of the two: the next sample's code must not be the other's."""
+    rng = np.random.default_rng(0)
+    first, other = subspaces(2, 3, 30)
+    twin = np.linalg.qr(rng.standard_normal((3, 3)))[0] @ first
+    X = rng.standard_normal((200, 3)) @ first + 0.1 * rng.standard_normal((200, 30))
+    norms = group_lasso(X.astype(dtype), [first, twin, other], 0.2, tol=1e-5).l1_norms()
+    assert (norms[:, 0] > 0).sum() > 150
+    assert norms[:, 1].max() < 1e-3 * norms[:, 0].max()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_without_the_products_of_the_dictionary(subspaces, monkeypatch, dtype, form):
     """More groups than a row's set begins with, so that it has to grow."""

@@ -33,6 +33,7 @@ ALLOWED = {
     "explanation": ({"_validation", "coding", "displays"}, set()),
     "_member": ({"_readout", "_scaling", "_views"}, set()),
     "_files": (set(), set()),
+    "_pages": (set(), {"jinja2"}),
     "_container": ({"_files"}, set()),
     "_checkpoint": ({"", "_container"}, set()),
     "_plain_values": ({"_container"}, set()),
@@ -58,11 +59,11 @@ ALLOWED = {
     "plotting": (set(), {"matplotlib"}),
     "_label_map": ({"_validation"}, set()),
     "displays": ({"_label_map", "_validation", "metrics", "plotting"}, {"matplotlib"}),
-    "report": ({"", "_files", "_label_map", "_validation", "baselines", "metrics"}, {"jinja2"}),
+    "report": ({"", "_files", "_label_map", "_pages", "_validation", "baselines", "metrics"}, set()),
     "experiments": (
-        {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_readout", "_rows", "_search"}
+        {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_pages", "_readout", "_rows", "_search"}
         | {"_scaling", "_validation", "_views", "baselines", "coding", "datasets", "decomposition", "metrics"},
-        {"matplotlib", "jinja2"},
+        {"matplotlib"},
     ),
     "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
     "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),

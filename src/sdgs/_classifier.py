@@ -241,7 +241,7 @@ class SDGSClassifier(SDGSModel):
         member = self._members[0]
         if self.readout == "norm":  # then the code can be weighted anew after the fit
             view = replace(member.view, setting=replace(member.view.setting, alpha=self.alpha))
-            return view.codes(member.scaling(X)[0], self.n_jobs).l1_norms()
+            return np.vstack([view.codes(block, self.n_jobs).l1_norms() for block in member.scaled_blocks(X)])
         if member.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
         return super()._scores(X)

@@ -47,7 +47,7 @@ class Content:
     """What is in a file."""
 
     version: int
-    library: str  # the version of sdgs that wrote it
+    written_by: str  # the version of sdgs that wrote it
     document: Any
     arrays: dict[str, Array]
 

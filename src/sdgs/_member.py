@@ -1,5 +1,6 @@
 """A view of the samples, and how labels are read from it: what a fitted model has one or a few of."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,11 @@ class Member:
     def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
-        step = self.view.block_rows(X)  # so that nothing is as large as X, not even X scaled
-        blocks = (self.scaling(X[start : start + step])[0] for start in range(0, X.shape[0], step))
+        blocks = self.scaled_blocks(X)
         return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])
+
+    def scaled_blocks(self, X: Any) -> Iterator[Any]:
+        """Samples scaled, some rows after the other: nothing is as large as X."""
+        step = self.view.block_rows(X)
+        for start in range(0, X.shape[0], step):
+            yield self.scaling(X[start : start + step])[0]

@@ -56,7 +56,7 @@ def load_model(path: Path, kinds: Sequence[Any]) -> Any:
         return _restored(kind, content.document, ArraysOf(content.arrays))
     except BROKEN as error:
         raise ModelFileError(
-            f"{path}, written by sdgs {content.library[:40]!r}, does not hold a model that sdgs can use: "
+            f"{path}, written by sdgs {content.written_by[:40]!r}, does not hold a model that sdgs can use: "
             f"{str(error) or type(error).__name__}"
         ) from None
 

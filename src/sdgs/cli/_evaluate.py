@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
 from sdgs.cli._options import DataFile, Format, Jobs, Json, ModelFile
-from sdgs.cli._show import give_up, note, out, percent, print_json, progress, table
+from sdgs.cli._show import out, percent, print_json, progress, table
 
 _ARROWS = {"hamming_loss": "↓"}
 
@@ -49,27 +49,17 @@ def evaluate(
 
 def evaluated(named: NamedModel, file: Path, kind: str | None) -> Evaluation:
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
-    from scipy.sparse import csr_array, issparse, vstack
+    from scipy.sparse import csr_array, vstack
 
     from sdgs import metrics
 
-    true, predicted, left_out = [], [], 0
+    true, predicted = [], []
     size = file.stat().st_size if file.is_file() else None
     with progress(f"Predicting {file}", size) as show:
-        for block in named.blocks(file, kind, with_labels=True):
-            X, Y = block.X, block.Y
-            if not issparse(Y):
-                complete = ~np.isnan(Y).any(axis=1)
-                left_out += int((~complete).sum())
-                X, Y = X[complete], csr_array(Y[complete].astype(np.int8))
-            if X.shape[0]:
-                true.append(Y)
-                predicted.append(csr_array(named.predicted(X).astype(np.int8)))
-            show(block.position, "")
-    if not true:
-        give_up(f"{file}: there are no samples with labels to compare with.")
-    if left_out:
-        note(f"{file}: {left_out} samples have missing labels and are left out.")
+        for X, Y, _, position in named.labelled(file, kind):
+            true.append(Y)
+            predicted.append(csr_array(named.predicted(X).astype(np.int8)))
+            show(position, "")
     Y, Z = vstack(true, format="csr"), vstack(predicted, format="csr")
     return Evaluation(Y.shape[0], metrics.evaluate(Y, Z), _by_label(named, metrics.evaluate_labels(Y, Z)))
 

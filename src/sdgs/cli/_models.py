@@ -1,6 +1,6 @@
 """What the commands need to know of a model: the names of its columns, and its predictions for a file."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs.cli._show import give_up
+from sdgs.cli._show import give_up, note
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,25 @@ class NamedModel:
         from sdgs.datasets import read_blocks
 
         return read_blocks(path, features=self.features, labels=self.labels, with_labels=with_labels, format=kind)
+
+    def labelled(self, path: Path, kind: str | None) -> Iterator[tuple[Any, Any, NDArray[np.intp], int]]:
+        """Samples of a file whose labels are all known: X, labels (CSR), their numbers from 1, and how far it was read.
+
+        Block by block. Those with missing labels are left out; says so at the end.
+        """
+        from scipy.sparse import csr_array, issparse
+
+        n = kept = 0
+        for block in self.blocks(path, kind, with_labels=True):
+            rows = block.X.shape[0]
+            known = np.arange(rows) if issparse(block.Y) else np.flatnonzero(~np.isnan(block.Y).any(axis=1))
+            if known.size:
+                yield block.X[known], csr_array(block.Y[known]).astype(np.int8), n + 1 + known, block.position
+            n, kept = n + rows, kept + known.size
+        if kept == 0:
+            give_up(f"{path}: there are no samples with labels to compare with.")
+        if kept < n:
+            note(f"{path}: {n - kept} samples have missing labels and are left out.")
 
     def predicted(self, X: Any) -> NDArray[np.bool_]:
         """Which labels samples get, (n, k)."""

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
 from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, Shape, check_image_size, checked_folder, image_size
-from sdgs.cli._show import give_up, needs, note, out, working
+from sdgs.cli._show import needs, out, working
 
 
 def report(
@@ -82,19 +82,6 @@ def _samples(named: NamedModel, file: Path, kind: str | None) -> tuple[Any, Any,
     import numpy as np
     from scipy.sparse import csr_array, issparse, vstack
 
-    X: list[Any] = []
-    Y: list[Any] = []
-    numbers: list[int] = []
-    n = 0
-    for block in named.blocks(file, kind, with_labels=True):
-        known = np.ones(block.X.shape[0], dtype=bool) if issparse(block.Y) else ~np.isnan(block.Y).any(axis=1)
-        X.append(block.X[known])
-        Y.append(csr_array(block.Y[known]).astype(np.int8))
-        numbers += (n + 1 + np.flatnonzero(known)).tolist()
-        n += block.X.shape[0]
-    if not numbers:
-        give_up(f"{file}: there are no samples with labels to compare with.")
-    if len(numbers) < n:
-        note(f"{file}: {n - len(numbers)} samples have missing labels and are left out.")
+    X, Y, numbers, _ = zip(*named.labelled(file, kind), strict=True)
     stacked = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
-    return stacked, csr_array(vstack(Y, format="csr")), numbers
+    return stacked, csr_array(vstack(Y, format="csr")), np.concatenate(numbers).tolist()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
+from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
 from sdgs.decomposition._steps import (
     Array,
@@ -51,7 +52,7 @@ class Alternation:
         seed: int,
         n_jobs: int | None = None,
     ) -> None:
-        X, self.gaps = _without_gaps(X)
+        X, self.gaps = _without_gaps(narrow_indices(X) if issparse(X) else X)
         self.workers = Workers(n_jobs)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
         self.scale = _power_of_two_above(X)
@@ -75,6 +76,11 @@ class Alternation:
         ]
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Make R, before the first sweep."""
+        raise NotImplementedError
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What the result is made of, after a sweep."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition._alternation import Alternation, Solver, slices
+from sdgs.decomposition._alternation import Alternation, slices
 from sdgs.decomposition._steps import Array, Indices, update_residual
 
 _CHUNK_BYTES = 1 << 22  # of rows that have a sum of their own, so that threads can share them out
@@ -15,18 +15,9 @@ _CHUNK_BYTES = 1 << 22  # of rows that have a sum of their own, so that threads 
 class DenseAlternation(Alternation):
     """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
 
-    def __init__(
-        self,
-        X: Any,
-        rows: tuple[Indices, ...],
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
-        self.R = np.zeros(X.shape, dtype=X.dtype)
+    def begin(self) -> None:
+        """Only samples without a label have an error yet."""
+        self.R = np.zeros(self.X.shape, dtype=self.X.dtype)
         self._add_start(np.flatnonzero(self.card == 0))
 
     def working_state(self) -> dict[str, Array]:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sdgs._rows import narrow_indices
-from sdgs.decomposition._alternation import Alternation, Solver, slices
+from sdgs.decomposition._alternation import Alternation, slices
 from sdgs.decomposition._steps import Array, Indices, largest, largest_entries
 
 _BLOCK_ENTRIES = 1 << 21  # of a dense block
@@ -27,18 +26,9 @@ _TINY = 1e-30  # what a label says of an entry is rounding below
 class SparseAlternation(Alternation):
     """R by its parts."""
 
-    def __init__(
-        self,
-        X: Any,
-        rows: tuple[Indices, ...],
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-        n_jobs: int | None = None,
-    ) -> None:
-        X = narrow_indices(X)
-        super().__init__(X, rows, ranks, K, solver, seed, n_jobs)
+    def begin(self) -> None:
+        """Only samples without a label have an error yet: V is zero for the others."""
+        X = self.X
         n, p = X.shape
         # All components below each other; those of a label are a view.
         self._starts = np.concatenate([[0], np.cumsum(self.width)])

@@ -110,14 +110,9 @@ class LabelMetricsDisplay:
             y_true, y_pred = (np.asarray(y)[:, None] == classes for y in (y_true, y_pred))
             label_names = classes
         names = getattr(y_true, "columns", None) if label_names is None else label_names
-        true = check_labels(y_true, name="y_true", some_positive=False).astype(np.int64)
-        pred = check_labels(y_pred, n_samples=true.shape[0], name="y_pred", some_positive=False).astype(np.int64)
-        if true.shape != pred.shape:
-            raise ValueError(f"y_true and y_pred must have the same shape, got {true.shape} and {pred.shape}.")
-        right, support, given = (np.asarray(A.sum(axis=0)).reshape(-1) for A in (true.multiply(pred), true, pred))
-        with np.errstate(invalid="ignore"):
-            shares = {"precision": right / given, "recall": right / support, "f1": 2 * right / (given + support)}
-        return cls(**shares, support=support, label_names=names).plot(ax=ax, **options)
+        found = metrics.evaluate_labels(y_true, y_pred)
+        shares = {name: found[name] for name in ("precision", "recall", "f1")}
+        return cls(**shares, support=found["samples"], label_names=names).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, max_labels: int = 30, sort_by: str = "support") -> Self:
         """Draw it.

@@ -6,6 +6,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from sdgs._files import write_whole
+from sdgs._pages import template
 from sdgs.experiments import _figures
 from sdgs.experiments._analysis import Ranking, claims, f1_ranking
 from sdgs.experiments._beyond import TITLES
@@ -32,23 +33,14 @@ def write_report(folder: str | Path) -> Path:
     Path
         The page: one file, with all it shows in it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     folder = Path(folder)
     records = Records.read(folder)
     if not records.runs:
         raise FileNotFoundError(f"{folder} holds no record of a finished run.")
     rows = result_rows(records)
-    pages = Environment(
-        loader=PackageLoader("sdgs.experiments"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     statistics = statistics_rows(records)
     beyond = _beyond(records)
-    page = pages.get_template("report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
+    page = template("sdgs.experiments", "report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
     if beyond is not None:
         write_whole(folder / "beyond.csv", beyond["csv"])
         write_whole(folder / "beyond.md", beyond["markdown"])

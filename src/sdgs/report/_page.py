@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdgs._files import write_whole
+from sdgs._pages import template
 from sdgs.report._content import model_content
 
 _SCRIPTS = ("data.js", "measures.js", "labels.js", "maps.js", "pictures.js", "explorer.js")
@@ -82,31 +83,23 @@ def write_model_report(
 
 def rendered(content: Mapping[str, Any]) -> str:
     """The page as HTML."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise ImportError("The report needs Jinja2: pip install 'sdgs[report]'.") from None
-    from markupsafe import Markup
+    page = template("sdgs.report", "model.html")
+    from markupsafe import Markup  # which comes with Jinja2
 
     parts = files("sdgs.report") / "templates"
     style = (parts / "model.css").read_text(encoding="utf-8")
     code = "".join((parts / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     script = f'"use strict";\n(() => {{\n{code}}})();\n'
-    pages = Environment(
-        loader=PackageLoader("sdgs.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     # Only this very style and script may run, whatever names of labels hold.
     policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}"
-    return pages.get_template("model.html").render(
-        content=content,
-        policy=policy,
-        style=Markup(style),
-        script=Markup(script),
-        data_json=Markup(_inert(content)),
+    return str(
+        page.render(
+            content=content,
+            policy=policy,
+            style=Markup(style),
+            script=Markup(script),
+            data_json=Markup(_inert(content)),
+        )
     )
 
 
