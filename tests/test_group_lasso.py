@@ -291,3 +291,11 @@ def test_l1_norms_are_sums_of_magnitudes(subspaces):
     for i in range(5):
         start, stop = result.groups[i], result.groups[i + 1]
         np.testing.assert_allclose(result.l1_norms()[:, i], np.abs(codes[:, start:stop]).sum(axis=1))
+
+
+@pytest.mark.parametrize("huber", [None, 10.0])
+def test_a_label_hardly_above_alpha_beside_one_hardly_below_is_found(huber):
+    x = np.array([0.5 * (1 - 1e-6), 0.5 * (1 + 5e-6), 0.3])
+    result = group_lasso([x], list(np.eye(3)[:, None]), 0.5, huber=huber, tol=1e-13)
+    assert result.converged[0]
+    np.testing.assert_allclose(result.codes.toarray(), [[0, 2.5e-6, 0]], rtol=1e-6)

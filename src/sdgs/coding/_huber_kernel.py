@@ -248,11 +248,13 @@ def solve_rows_huber(
                     q_norms[g] = 0.0
             known = nw
             for _ in range(max(_GROW, nw)):
-                worst = 0
+                worst = -1
+                bound = alpha
                 for g in range(k):
-                    if q_norms[g] > q_norms[worst] * _TIE:
+                    if q_norms[g] > bound:
                         worst = g
-                if q_norms[worst] <= alpha:
+                        bound = q_norms[g] * _TIE
+                if worst < 0:
                     break
                 groups[nw] = worst
                 nw += 1
