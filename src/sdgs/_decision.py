@@ -1,7 +1,7 @@
 """From the probabilities of labels to a set of labels.
 
 Plain functions on arrays. P (n, k) holds probabilities, Y (n, k) the labels; what is tuned is tuned on probabilities of
-samples that they were not learnt from.
+samples that they were not learnt from. Decisions are made where P is; what is tuned is tuned on the host.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
+
+from sdgs._arrays import like, namespace, on_host
 
 Array = NDArray[np.floating[Any]]
 
@@ -34,19 +37,21 @@ class Decision:
     thresholds: NDArray[np.float64] | None = None
     top: int | None = None
 
-    def labels(self, P: Array) -> NDArray[np.bool_]:
+    def labels(self, P: Any) -> Any:
         """Whether each sample gets each label."""
+        xp = namespace(P)
         if self.top is not None:
-            return _leading(np.argsort(-P, axis=1, kind="stable"), self.top)
+            return _leading(xp.argsort(P, axis=1, descending=True, stable=True), self.top)
         if self.thresholds is not None:
-            chosen = np.asarray(self.thresholds <= P)
+            chosen = like(self.thresholds, P) <= P
         elif self.metric == "hamming_loss":
-            chosen = np.asarray(P >= 0.5)
+            chosen = P >= 0.5
         else:
             return expected_best(P, allow_none=not self.at_least_one)
         if self.at_least_one:
-            none = np.flatnonzero(~chosen.any(axis=1))
-            chosen[none, P[none].argmax(axis=1)] = True
+            none = ~xp.any(chosen, axis=1, keepdims=True)
+            labels = xp.arange(P.shape[1], device=device(P))
+            chosen = chosen | (none & (labels[None, :] == xp.argmax(P, axis=1, keepdims=True)))
         return chosen
 
 
@@ -77,20 +82,28 @@ def tuned_decision(rule: str, metric: str, P: Array, Y: NDArray[Any], *, at_leas
     return Decision(metric, at_least_one, thresholds=thresholds)
 
 
-def value(metric: str, Y: NDArray[Any], labels: NDArray[np.bool_]) -> float:
+def value(metric: str, Y: Any, labels: Any) -> float:
     """The measure of :mod:`sdgs.metrics` by this name, turned round where less is better; for dense labels, and quick.
 
     It is asked for thousands of times. Two empty sets agree.
     """
-    Y = np.asarray(Y, dtype=bool)
+    xp = namespace(labels)
+    Y = xp.astype(Y, xp.bool)
     if metric == "hamming_loss":
-        return -float(np.mean(labels != Y))
-    both, sizes = (Y & labels).sum(axis=1), Y.sum(axis=1) + labels.sum(axis=1)
+        return -float(xp.count_nonzero(labels != Y)) / int(np.prod(Y.shape))
+    both, sizes = _counts(Y & labels), _counts(Y) + _counts(labels)
     part, whole = (2 * both, sizes) if metric == "f1" else (both, sizes - both)
-    return float(np.where(whole == 0, 1, part / np.maximum(whole, 1)).mean())
+    one = xp.ones_like(whole)
+    return float(xp.mean(xp.where(whole == 0, one, part / xp.maximum(whole, one))))
 
 
-def expected_best(P: Array, *, allow_none: bool = False) -> NDArray[np.bool_]:
+def _counts(labels: Any) -> Any:
+    """True entries of each row."""
+    xp = namespace(labels)
+    return xp.astype(xp.count_nonzero(labels, axis=1), xp.float64)
+
+
+def expected_best(P: Any, *, allow_none: bool = False) -> Any:
     r"""For each sample the labels that are best for its F1 and its Jaccard index, as far as its probabilities p say.
 
     Neither has a threshold that is best for all samples: a label that is half certain belongs to the set of a sample of
@@ -104,18 +117,23 @@ def expected_best(P: Array, *, allow_none: bool = False) -> NDArray[np.bool_]:
     - F), which rises with F: one set is best for both. With ``allow_none`` the empty set competes with the probability
     that there is no label, the product of all 1 - p.
     """
-    order = np.argsort(-P, axis=1, kind="stable")
-    ranked = np.take_along_axis(P, order, axis=1)
-    sizes, inside, total = np.arange(1, P.shape[1] + 1), np.cumsum(ranked, axis=1), ranked.sum(axis=1, keepdims=True)
-    expected = 2 * inside / (sizes + total)
-    size = expected.argmax(axis=1) + 1
+    xp = namespace(P)
+    order = xp.argsort(P, axis=1, descending=True, stable=True)
+    ranked = xp.take_along_axis(P, order, axis=1)
+    sizes = xp.arange(1, P.shape[1] + 1, dtype=P.dtype, device=device(P))
+    expected = 2 * xp.cumulative_sum(ranked, axis=1) / (sizes + xp.sum(ranked, axis=1, keepdims=True))
+    size = xp.argmax(expected, axis=1) + 1
     if allow_none:
-        size[np.prod(1 - P, axis=1) > expected.max(axis=1)] = 0
+        size = xp.where(xp.prod(1 - P, axis=1) > xp.max(expected, axis=1), xp.zeros_like(size), size)
     return _leading(order, size)
 
 
-def _leading(order: NDArray[np.intp], size: Any) -> NDArray[np.bool_]:
+def _leading(order: Any, size: Any) -> Any:
     """The first ``size`` labels of each row of ``order``."""
+    if not on_host(order):  # the standard cannot put along an axis, but a rank is an order of the order
+        xp = namespace(order)
+        rank = xp.argsort(order, axis=1)
+        return rank < (size if isinstance(size, int) else size[:, None])
     chosen = np.zeros(order.shape, dtype=bool)
     np.put_along_axis(chosen, order, np.arange(order.shape[1]) < np.reshape(size, (-1, 1)), axis=1)
     return chosen

@@ -164,7 +164,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         scores = np.mean([member.scores(X, self.n_jobs) for member in self._members], axis=0)
         return self._calibration.log_odds(scores)
 
-    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+    def _positive(self, scores: Any) -> Any:
         return self._decision.labels(expit(scores))
 
     @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]

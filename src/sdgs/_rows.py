@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from sdgs._arrays import namespace, on_host
+
 _BLOCK_ENTRIES = 1 << 22  # looked at in one go
 
 
@@ -16,6 +18,8 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     overflows is inf; the row is right all the same. Entries that are NaN, not observed, are taken to be as large as the
     observed ones are on average: with m of p observed the norm is sqrt(p / m) times that of the observed ones.
     """
+    if not on_host(X):
+        return _unit_rows_elsewhere(X)
     X = X.copy()
     step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
     if issparse(X):  # as many stored entries, if rows are alike
@@ -26,6 +30,19 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     _divide_rows(X, norms)
     with np.errstate(over="ignore"):
         return X, largest * norms
+
+
+def _unit_rows_elsewhere(X: Any) -> tuple[Any, Any]:
+    """The same for an array of another library."""
+    xp = namespace(X)
+    missing = xp.isnan(X)
+    values = xp.where(missing, xp.zeros_like(X), X)
+    largest = xp.max(xp.abs(values), axis=1)
+    divisor = xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]
+    values = values / divisor
+    observed = xp.maximum(xp.sum(xp.astype(~missing, X.dtype), axis=1), xp.ones_like(largest))
+    norms = xp.sqrt(xp.sum(values * values, axis=1) * (X.shape[1] / observed))
+    return X / divisor / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None], largest * norms
 
 
 def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:

@@ -11,18 +11,29 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils import check_array, check_random_state
 
+from sdgs._arrays import dispatched, namespace, on_host, to_host
+
 
 def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
-    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed."""
+    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed.
+
+    An array of another library stays one if the user asked for that: see :mod:`sdgs._arrays`.
+    """
     X = check_array(
         X,
         accept_sparse="csr",
-        dtype=(np.float64, np.float32),
+        dtype=float_dtypes(X),
         order="C",
         ensure_all_finite="allow-nan" if missing else True,
         input_name=name,
     )
     return canonical(X)
+
+
+def float_dtypes(X: Any) -> tuple[Any, Any]:
+    """What is computed in, as the library of ``X`` names it."""
+    xp = namespace(X) if dispatched(X) else np
+    return xp.float64, xp.float32
 
 
 def canonical(X: Any) -> Any:
@@ -41,6 +52,9 @@ def canonical(X: Any) -> Any:
 
 def has_missing(X: Any) -> bool:
     """Whether any entry is NaN."""
+    if not on_host(X):
+        xp = namespace(X)
+        return bool(xp.any(xp.isnan(X)))
     values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):  # the sum is the quick look: it is NaN if any entry is
         return bool(np.isnan(values.sum()) and np.isnan(values).any())
@@ -52,7 +66,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         Y = Y.tocsc(copy=True)
         Y.sum_duplicates()  # an entry stored twice is the sum of both
     else:
-        Y = np.asarray(Y)
+        Y = to_host(Y) if dispatched(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s).")
     if Y.shape[1] == 0:

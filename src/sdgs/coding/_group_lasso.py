@@ -12,9 +12,11 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from sdgs._arrays import namespace, on_host, to_host
 from sdgs._rows import safe_row_norms, unit_rows
 from sdgs._validation import check_features, check_int, check_n_jobs, check_number, has_missing
 from sdgs.coding._plain import solve_by_gram, solve_by_sets
+from sdgs.coding._result import GroupCodes
 from sdgs.coding._robust import solve_robust
 
 Array = NDArray[np.floating[Any]]
@@ -26,56 +28,6 @@ _CHUNK_BYTES = 64 << 20
 _FLOAT32_TOL = 1e-6
 # Coordinates whose products with each other are kept: 512 MiB.
 _MOST_PRODUCTS = 8192
-# Directions of subspaces this near to each other are one: else huge parts would cancel, and digits with them.
-_SHARED = 1e-4
-# Missing entries of sparse samples that are filled in one go.
-_FILLED = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class GroupCodes:
-    """Group-sparse codes of n samples, each with its certificate.
-
-    Attributes
-    ----------
-    codes : csr_array of shape (n, R)
-        b, one row a sample; R is the number of rows of all components together.
-    groups : ndarray of shape (k + 1,)
-        The code of label i is ``codes[:, groups[i]:groups[i + 1]]``.
-    gap : ndarray of shape (n,)
-        Duality gap of each row divided by ``||x||^2 / 2``, the objective of the zero code: the objective is at most
-        this share of that above the smallest possible. With ``huber`` or missing entries divided by
-        ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries instead, which wild ones do not blow up.
-    n_iter : ndarray of shape (n,)
-        Block-descent sweeps, Newton steps and checks of all groups spent on each row.
-    converged : ndarray of shape (n,)
-        Whether ``gap <= tol``.
-    residual : csr_array of shape (n, p) or None
-        The sparse residual s of each row, if ``huber`` was given: what looks corrupted, and by how much. Zero where an
-        entry is missing.
-    """
-
-    codes: csr_array
-    groups: NDArray[np.int64]
-    gap: NDArray[np.float64]
-    n_iter: NDArray[np.int64]
-    converged: NDArray[np.bool_]
-    residual: csr_array | None = None
-
-    def l1_norms(self) -> Array:
-        """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
-        norms: Array = self.sparse_l1_norms().toarray()
-        return norms
-
-    def sparse_l1_norms(self) -> csr_array:
-        """The same, sparse."""
-        labels = len(self.groups) - 1
-        label_of = np.repeat(np.arange(labels), np.diff(self.groups))
-        member = csr_array(
-            (np.ones(label_of.size, dtype=self.codes.dtype), (np.arange(label_of.size), label_of)),
-            shape=(label_of.size, labels),
-        )
-        return csr_array(abs(self.codes) @ member)
 
 
 def group_lasso(
@@ -104,7 +56,8 @@ def group_lasso(
     Parameters
     ----------
     X : array-like or sparse of shape (n, p)
-        Samples. NaN is an entry that was not observed. float32 in, float32 out.
+        Samples. NaN is an entry that was not observed. float32 in, float32 out. Arrays of other libraries, such as
+        torch's on a GPU, are coded where they are under ``sklearn.config_context(array_api_dispatch=True)``.
     components : sequence of k array-likes of shape (r_i, p)
         One subspace a label, each with orthonormal rows; ``r_i`` may be 0.
     alpha : float
@@ -118,7 +71,9 @@ def group_lasso(
     max_iter : int, default=2000
         Most iterations a row.
     n_jobs : int or None, default=None
-        Threads over blocks of rows, by joblib. None means 1 unless in a ``joblib.parallel_config`` context.
+        Threads over blocks of rows, or what ``joblib.parallel_config`` says: another backend, such as processes or that
+        of Dask or Ray, gets blocks of at most 1024 rows. None means 1 unless in such a context. Of no use for arrays of
+        other libraries.
 
     Returns
     -------
@@ -145,14 +100,15 @@ def group_lasso(
     array([[2.4, 3.2, 0. , 0. ]])
     """
     X = check_features(X, missing=True)
-    C, groups = _check_components(components, X.shape[1], X.dtype)
+    single = X.dtype == namespace(X).float32
+    C, groups = _check_components(components, X.shape[1], np.float32 if single else np.float64)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
     robust = mu is not None or has_missing(X)
     if robust and alpha == 0:
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)
-    if X.dtype == np.float32 and tol < _FLOAT32_TOL:
+    if single and tol < _FLOAT32_TOL:
         raise ValueError(f"tol must be at least {_FLOAT32_TOL:g} for float32, got {tol!r}. Pass X as float64 for less.")
     max_iter = check_int(max_iter, "max_iter", minimum=1)
     check_n_jobs(n_jobs)
@@ -160,103 +116,97 @@ def group_lasso(
     n, R = X.shape[0], C.shape[0]
     # Empty groups would share a start with their neighbour; the solver never sees them.
     starts = np.unique(groups)
+    if not on_host(X):
+        from sdgs.coding._array_codes import coded_on_device
+
+        result = coded_on_device(X, C, starts, groups, alpha, mu, tol, max_iter)
+        _warn_unless(to_host(result.gap), tol, max_iter)
+        return result
     G, C64 = _products(C, formed=R <= _MOST_PRODUCTS or robust)
     pinv = np.linalg.pinv(C) if alpha == 0 and R > 0 else None
+    code = _Coder(C, G, C64, pinv, starts, alpha, mu, robust, tol, max_iter)
     row_bytes = 16 * (R + (0 if issparse(X) and not robust and G is not None else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
     blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
+        # Threads are over blocks: BLAS threads inside them would only fight for the same cores. Where the user chose
+        # another backend of joblib, blocks go wherever that takes them.
+        with threadpool_limits(1):
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[block]) for block in blocks)
+    else:
+        parts = [code(X[block]) for block in blocks]
 
-    def code(block: slice) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
-        if robust:
-            assert G is not None
-            b, gap, n_iter, s = solve_robust(X[block], C, G, starts, alpha, mu or np.inf, tol, max_iter)
-            b, s = b.astype(X.dtype, copy=False), s.astype(X.dtype, copy=False)
-            return _sparse(b), gap, n_iter, None if mu is None else _sparse(s)
-        x = X[block]
+    gap = np.concatenate([part[1] for part in parts])
+    _warn_unless(gap, tol, max_iter)
+    return GroupCodes(
+        codes=csr_array(vstack([part[0] for part in parts], format="csr")),
+        groups=groups,
+        gap=gap,
+        n_iter=np.concatenate([part[2] for part in parts]),
+        converged=gap <= tol,
+        residual=None if mu is None else csr_array(vstack([part[3] for part in parts], format="csr")),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Coder:
+    """Codes blocks of rows of one problem; it can be sent to other processes."""
+
+    C: Array
+    G: NDArray[np.float64] | None
+    C64: NDArray[np.float64] | None
+    pinv: Array | None
+    starts: NDArray[np.int64]
+    alpha: float
+    mu: float | None
+    robust: bool
+    tol: float
+    max_iter: int
+
+    def __call__(self, x: Any) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
+        dtype = x.dtype
+        limits = self.tol, self.max_iter
+        if self.robust:
+            assert self.G is not None
+            b, gap, n_iter, s = solve_robust(x, self.C, self.G, self.starts, self.alpha, self.mu or np.inf, *limits)
+            b, s = b.astype(dtype, copy=False), s.astype(dtype, copy=False)
+            return _sparse(b), gap, n_iter, None if self.mu is None else _sparse(s)
         norms = safe_row_norms(x)
-        if norms is None or pinv is not None:
+        if norms is None or self.pinv is not None:
             x, norms = unit_rows(x)
             units = np.ones_like(norms)
         else:
             units = norms  # to divide what comes of the rows by, and spare a copy of them
         if not np.isfinite(norms).all():
             raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
-        if pinv is not None:
-            b, gap, n_iter = _least_squares(x, C, pinv)
+        if self.pinv is not None:
+            b, gap, n_iter = _least_squares(x, self.C, self.pinv)
         else:
-            c = np.ascontiguousarray(x @ C.T, dtype=np.float64)
+            c = np.ascontiguousarray(x @ self.C.T, dtype=np.float64)
             c /= units[:, None]
             with np.errstate(over="ignore", divide="ignore"):
                 # A row of norm s has s times the code of its unit row under alpha / s. No correlation of a unit row
                 # exceeds 1: above 2 nothing changes, and a zero row is as good as any. Far below the rounding of the
                 # gap nothing that can be seen changes either.
-                alphas = np.clip(alpha / norms.astype(np.float64), 1e-13, 2.0)
-            if G is None:
-                assert C64 is not None
-                b, gap, n_iter = solve_by_sets(c, C64, starts, alphas, tol, max_iter)
+                alphas = np.clip(self.alpha / norms.astype(np.float64), 1e-13, 2.0)
+            if self.G is None:
+                assert self.C64 is not None
+                b, gap, n_iter = solve_by_sets(c, self.C64, self.starts, alphas, *limits)
             else:
-                b, gap, n_iter = solve_by_gram(c, G, starts, alphas, tol, max_iter)
+                b, gap, n_iter = solve_by_gram(c, self.G, self.starts, alphas, *limits)
         b *= norms[:, None]
-        return _sparse(b.astype(X.dtype, copy=False)), gap, n_iter, None
+        return _sparse(b.astype(dtype, copy=False)), gap, n_iter, None
 
-    if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
-        # Threads are over blocks: BLAS threads inside them would only fight for the same cores.
-        with threadpool_limits(1):
-            parts = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(code)(block) for block in blocks)
-    else:
-        parts = [code(block) for block in blocks]
 
-    gap = np.concatenate([part[1] for part in parts])
-    converged = gap <= tol
-    if not converged.all():
+def _warn_unless(gap: NDArray[np.float64], tol: float, max_iter: int) -> None:
+    """All rows have converged."""
+    if (gap > tol).any():
         warnings.warn(
-            f"group_lasso: {np.count_nonzero(~converged)} of {n} rows did not reach a duality gap of tol={tol} within "
-            f"max_iter={max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter or tol.",
+            f"group_lasso: {np.count_nonzero(gap > tol)} of {gap.size} rows did not reach a duality gap of tol={tol} "
+            f"within max_iter={max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return GroupCodes(
-        codes=csr_array(vstack([part[0] for part in parts], format="csr")),
-        groups=groups,
-        gap=gap,
-        n_iter=np.concatenate([part[2] for part in parts]),
-        converged=converged,
-        residual=None if mu is None else csr_array(vstack([part[3] for part in parts], format="csr")),
-    )
-
-
-def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:
-    """X with what its codes say in place of missing entries, and without their residual."""
-    if has_missing(X):
-        missing = np.isnan(X.data if issparse(X) else X)
-        C = np.vstack(components)
-        if issparse(X):
-            X = X.copy()
-            row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
-            column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
-            for start in range(0, row.size, _FILLED):
-                part = slice(start, start + _FILLED)
-                filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
-            X.data[missing] = filled
-        else:
-            X = np.where(missing, result.codes @ C, X)
-    if result.residual is not None:
-        X = X - (result.residual if issparse(X) else result.residual.toarray())
-    return X
-
-
-def least_squares_code(x: Array, components: Sequence[Array]) -> list[Array]:
-    """The coefficients in each subspace with which they come as near to the sample ``x`` together as they can.
-
-    Only observed entries count. Where subspaces share a direction, or nearly so, it is split between them.
-    """
-    sizes = [len(C) for C in components]
-    seen = ~np.isnan(x)
-    if not any(sizes) or not x[seen].any():
-        return [np.zeros(size, dtype=x.dtype) for size in sizes]
-    scale = np.abs(x[seen]).max()
-    code = np.linalg.lstsq(np.vstack(components).T[seen], x[seen] / scale, rcond=_SHARED)[0] * scale
-    return np.split(code, np.cumsum(sizes)[:-1])
 
 
 def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArray[np.int64]]:
@@ -265,7 +215,7 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, NDArr
         raise ValueError("components is empty: pass a sequence of arrays, one a label.")
     parts = []
     for i, component in enumerate(components):
-        part = np.asarray(component.toarray() if issparse(component) else component, dtype=dtype)
+        part = np.asarray(component.toarray() if issparse(component) else to_host(component), dtype=dtype)
         if part.ndim != 2 or part.shape[1] != p:
             raise ValueError(f"components[{i}] must have shape (r, {p}), one column a feature of X, got {part.shape}.")
         parts.append(part)

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 # Entries this many times larger than a row's clipped norm are cut to that: beyond what a code can reach, only their
 # sign counts, and it is their size that costs digits. Where a code does reach that far the bound is raised.
-_FAR = 1e3
+FAR = 1e3
 
 _Codes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
 
@@ -43,7 +43,7 @@ def solve_robust(
     b, gap, n_iter = np.zeros((n, R)), np.zeros(n), np.zeros(n, dtype=np.int64)
     with np.errstate(over="ignore"):
         scaled, bound = X / unit[:, None], mu / unit
-        rows, far = np.flatnonzero(largest > 0) if R else np.empty(0, dtype=np.intp), _FAR
+        rows, far = np.flatnonzero(largest > 0) if R else np.empty(0, dtype=np.intp), FAR
         # No correlation of a unit row exceeds 1: above 2 nothing changes.
         alphas = np.minimum(alpha / unit, 2.0)
         while rows.size:
@@ -51,7 +51,7 @@ def solve_robust(
             b[rows], gap[rows], n_iter[rows] = _solve(x, C, G, starts, alphas[rows], bound[rows], tol, max_iter)
             reach = np.abs(b[rows] @ C).max(axis=1) + np.minimum(bound[rows], far)
             cut = (np.abs(np.where(seen[rows], scaled[rows], 0.0)) > far).any(axis=1)
-            rows, far = rows[cut & (reach >= far)], far * _FAR
+            rows, far = rows[cut & (reach >= far)], far * FAR
         codes = b * unit[:, None]
         error = np.where(seen, X - codes @ C, 0.0)
     return codes, gap, n_iter, error - np.clip(error, -mu, mu)

@@ -1,6 +1,6 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -55,7 +55,9 @@ class Alternation:
         X, self.gaps = _without_gaps(narrow_indices(X) if issparse(X) else X)
         self.workers = Workers(n_jobs)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
-        self.scale = _power_of_two_above(X)
+        values = X.data if issparse(X) else X
+        largest = max(abs(values.max(initial=0)), abs(values.min(initial=0)))
+        self.scale = power_of_two_above(largest, X.dtype)
         n, p = X.shape
         dtype = X.dtype
         energy = _row_energy(X, self.scale)
@@ -139,10 +141,7 @@ class Alternation:
     @cached_property
     def _meetings(self) -> csr_array:
         """(k, k): which labels share a row."""
-        label = np.repeat(np.arange(len(self.rows)), [omega.size for omega in self.rows])
-        row = np.concatenate(self.rows)
-        Y = csr_array((np.ones(row.size, dtype=np.int32), (label, row)), shape=(len(self.rows), self.X.shape[0]))
-        return csr_array(Y @ Y.T)
+        return meetings_of(self.rows, self.X.shape[0])
 
     def meets(self, i: int) -> Indices:
         """The labels that share a row with label i, itself among them, ascending."""
@@ -151,19 +150,10 @@ class Alternation:
 
     @cached_property
     def levels(self) -> list[list[int]]:
-        """The labels in groups that share no row, so that each can be updated at the same time.
-
-        A label is in the group after the last one with an earlier label that it meets: group by group every label finds
-        what it would find if they came one after the other. So the result is the same, to the last digit.
-        """
-        k = len(self.rows)
+        """The labels in groups that share no row: see :func:`levels_of`."""
         if self.workers.number == 1:
-            return [[i] for i in range(k)]
-        level = np.zeros(k, dtype=np.intp)
-        for i in range(k):
-            met = self.meets(i)
-            level[i] = level[met[met < i]].max(initial=-1) + 1
-        return [list(np.flatnonzero(level == number)) for number in range(level.max() + 1)]
+            return [[i] for i in range(len(self.rows))]
+        return levels_of(self._meetings)
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed."""
@@ -184,8 +174,7 @@ class Alternation:
         subspace that holds the leading one, and the step is taken from the best r directions in it (Rayleigh-Ritz).
         """
         r, p = self.C[i].shape
-        width = r if self.solver == "brp-fresh" else min(r + _OVERSAMPLING, p)
-        A: Array = np.random.default_rng((self.seed, self.sweeps, i)).standard_normal((p, width)).astype(self.X.dtype)
+        A = draw(self.seed, self.sweeps, i, (p, oversampled(r, p, self.solver)), self.X.dtype)
         Q = orthonormal_basis(self.gram_times(i, A, add_start=self.sweeps == 0))
         if self.solver == "brp-fresh":
             return Q
@@ -199,6 +188,43 @@ class Alternation:
             supported_rank(U, C, floor) if len(U) else (U, C)
             for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
         ]
+
+    def residual(self) -> csr_array:
+        """S."""
+        places = np.unravel_index(self.places, self.X.shape)
+        return csr_array((self.values * self.scale, places), shape=self.X.shape)
+
+
+def draw(seed: int, sweep: int, label: int, shape: tuple[int, int], dtype: Any) -> Array:
+    """A Gaussian matrix, seeded by sweep and label: the order of the labels changes no draw."""
+    A: Array = np.random.default_rng((seed, sweep, label)).standard_normal(shape).astype(dtype)
+    return A
+
+
+def oversampled(r: int, p: int, solver: Solver) -> int:
+    """Columns of a label's random projection."""
+    return r if solver == "brp-fresh" else min(r + _OVERSAMPLING, p)
+
+
+def meetings_of(rows: Sequence[Indices], n: int) -> csr_array:
+    """(k, k): which labels share a row, of n."""
+    label = np.repeat(np.arange(len(rows)), [omega.size for omega in rows])
+    row = np.concatenate(rows)
+    Y = csr_array((np.ones(row.size, dtype=np.int32), (label, row)), shape=(len(rows), n))
+    return csr_array(Y @ Y.T)
+
+
+def levels_of(meetings: csr_array) -> list[list[int]]:
+    """The labels in groups that share no row, so that each can be updated at the same time.
+
+    A label is in the group after the last one with an earlier label that it meets: group by group every label finds
+    what it would find if they came one after the other. So the result is the same, to the last digit.
+    """
+    level = np.zeros(meetings.shape[0], dtype=np.intp)
+    for i, (first, last) in enumerate(zip(meetings.indptr[:-1], meetings.indptr[1:], strict=True)):
+        met = meetings.indices[first:last]
+        level[i] = level[met[met < i]].max(initial=-1) + 1
+    return [np.flatnonzero(level == number).tolist() for number in range(level.max() + 1)]
 
 
 def slices(size: int, step: int) -> list[slice]:
@@ -217,14 +243,12 @@ def _without_gaps(X: Any) -> tuple[Any, Indices]:
     return X, gaps
 
 
-def _power_of_two_above(X: Any) -> Any:
-    """The power of two that brings the largest magnitude of X into [0.5, 1)."""
-    values = X.data if issparse(X) else X
-    largest = max(abs(values.max(initial=0)), abs(values.min(initial=0)))
+def power_of_two_above(largest: Any, dtype: np.dtype[Any]) -> Any:
+    """The power of two that brings the largest magnitude into [0.5, 1)."""
     _, exponent = np.frexp(largest)
     # The power and its inverse must both be numbers: the very largest and the subnormal come near 1, which will do.
-    most = np.finfo(X.dtype).maxexp - 1
-    return X.dtype.type(2.0 ** min(max(int(exponent), -most), most))
+    most = np.finfo(dtype).maxexp - 1
+    return dtype.type(2.0 ** min(max(int(exponent), -most), most))
 
 
 def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:

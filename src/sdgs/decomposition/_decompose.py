@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from sdgs._arrays import on_host, to_host
 from sdgs._checkpoint import Checkpoint
 from sdgs._validation import (
     check_checkpoint,
@@ -26,6 +27,7 @@ from sdgs._validation import (
     check_seed,
 )
 from sdgs.decomposition._alternation import Alternation, Solver
+from sdgs.decomposition._array import ArrayAlternation
 from sdgs.decomposition._dense import DenseAlternation
 from sdgs.decomposition._result import Decomposition
 from sdgs.decomposition._sparse import SparseAlternation
@@ -64,7 +66,8 @@ def decompose(
         Samples. NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
         brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error; for sparse
         ``X`` none, unless it is small (32 MiB, or four times the components): it takes memory by the stored entries,
-        the coefficients and the components.
+        the coefficients and the components. Arrays of other libraries, such as torch's on a GPU, are taken apart where
+        they are under ``sklearn.config_context(array_api_dispatch=True)``; the random draws are the host's.
     Y : array-like or sparse of shape (n, k)
         Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
         without a sample get an empty component.
@@ -87,7 +90,8 @@ def decompose(
         Draws the random projections. Unused by ``"svd"``.
     n_jobs : int or None, default=None
         Threads that share the rows of a label, or labels that have no row in common. None means 1 unless in a
-        ``joblib.parallel_config`` context. Changes nothing in the result, not even the last digit.
+        ``joblib.parallel_config`` context. They are of this machine, whatever backend that has. Changes nothing in the
+        result, not even the last digit.
     checkpoint : str, Path or None, default=None
         A folder, made if it is not there, to keep the state between sweeps in. Killed at any point, the same call goes
         on from there to the same result, to the last digit; when it is done it is at hand at once. Its file is named
@@ -126,14 +130,20 @@ def decompose(
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
     if issparse(X) and _may_be_dense(X, int(np.minimum(ranks, np.diff(labels.indptr)).sum())):
         X = X.toarray()
-    kind = SparseAlternation if issparse(X) else DenseAlternation
     kept = None
     if folder is not None:
-        kept = Checkpoint(folder, "decompose", X, X.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
+        Z = X if on_host(X) else to_host(X)
+        kept = Checkpoint(folder, "decompose", Z, Z.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
     # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
     # digits: the result is to depend on nothing but the arguments.
-    with threadpool_limits(1, user_api="blas"):
-        result = _decompose(kind(X, rows, ranks, K, solver, seed, n_jobs), max_iter, tol, kept)
+    with threadpool_limits(1 if on_host(X) else None, user_api="blas"):
+        state: Alternation | ArrayAlternation
+        if not on_host(X):
+            state = ArrayAlternation(X, rows, ranks, K, solver, seed)
+        else:
+            kind = SparseAlternation if issparse(X) else DenseAlternation
+            state = kind(X, rows, ranks, K, solver, seed, n_jobs)
+        result = _decompose(state, max_iter, tol, kept)
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error settled to tol={tol}. "
@@ -154,7 +164,9 @@ def _may_be_dense(X: Any, n_components: int) -> bool:
     return bool(n * p * X.dtype.itemsize <= _SMALL or n <= 4 * n_components)
 
 
-def _decompose(state: Alternation, max_iter: int, tol: float, checkpoint: Checkpoint | None = None) -> Decomposition:
+def _decompose(
+    state: Alternation | ArrayAlternation, max_iter: int, tol: float, checkpoint: Checkpoint | None = None
+) -> Decomposition:
     objective = [] if checkpoint is None else _gone_on(state, checkpoint)
     converged = _settled(objective, state, tol)
     while not converged and len(objective) < max_iter:
@@ -170,19 +182,18 @@ def _decompose(state: Alternation, max_iter: int, tol: float, checkpoint: Checkp
     with np.errstate(over="ignore"):  # squares of the largest numbers are inf
         objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2
     pairs = state.supported()
-    shape = state.X.shape
     return Decomposition(
         components=tuple(C for _, C in pairs),
         coefficients=tuple(U * state.scale for U, _ in pairs),
         rows=state.rows,
-        residual=csr_array((state.values * state.scale, np.unravel_index(state.places, shape)), shape=shape),
+        residual=state.residual(),
         objective=objective_of_X,
         n_iter=len(objective),
         converged=converged,
     )
 
 
-def _settled(objective: Sequence[float], state: Alternation, tol: float) -> bool:
+def _settled(objective: Sequence[float], state: Alternation | ArrayAlternation, tol: float) -> bool:
     """Whether the error is small, or the last sweep lowered it by little."""
     if not objective:
         return False
@@ -192,7 +203,7 @@ def _settled(objective: Sequence[float], state: Alternation, tol: float) -> bool
     return settled
 
 
-def _gone_on(state: Alternation, checkpoint: Checkpoint) -> list[float]:
+def _gone_on(state: Alternation | ArrayAlternation, checkpoint: Checkpoint) -> list[float]:
     """The objective so far, with ``state`` as it was then; empty if there is nothing to go on from."""
     kept = checkpoint.load()
     if kept is None:
@@ -205,7 +216,7 @@ def _gone_on(state: Alternation, checkpoint: Checkpoint) -> list[float]:
     return [float(error) for error in objective]
 
 
-def _fits(kept: Mapping[str, NDArray[Any]], state: Alternation) -> bool:
+def _fits(kept: Mapping[str, NDArray[Any]], state: Alternation | ArrayAlternation) -> bool:
     """Whether arrays are what those of a state can be; all sizes are given, but for those of S."""
     fresh = {**state.state(), **state.working_state()}
     return (

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import issparse
+
+from sdgs._arrays import like, namespace, put
 
 Array = NDArray[np.floating[Any]]
 
@@ -33,6 +36,8 @@ class SampleParts:
 class Decomposition:
     """X = sum_i L^i + S + error, with L^i = coefficients[i] @ components[i] on the rows of label i.
 
+    Of an X of another array library all but ``rows`` and ``objective`` are arrays of that library, where X is.
+
     Attributes
     ----------
     components : tuple of k ndarrays of shape (r_i, p)
@@ -43,7 +48,7 @@ class Decomposition:
     rows : tuple of k ndarrays of int
         Omega_i, the samples that carry label i, ascending.
     residual : csr_array of shape (n, p)
-        S, the sparse residual; zero where an entry of X is missing.
+        S, the sparse residual; zero where an entry of X is missing. A dense array if X was one of another library.
     objective : ndarray of shape (n_iter,)
         ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep.
     n_iter : int
@@ -55,7 +60,7 @@ class Decomposition:
     components: tuple[Array, ...]
     coefficients: tuple[Array, ...]
     rows: tuple[NDArray[np.intp], ...]
-    residual: csr_array
+    residual: Any
     objective: NDArray[np.float64]
     n_iter: int
     converged: bool
@@ -66,12 +71,12 @@ class Decomposition:
         n, p = self.residual.shape
         return n, p, len(self.rows)
 
-    def low_rank(self, label: int) -> Array:
+    def low_rank(self, label: int) -> Any:
         """L^i as a dense (n, p) matrix, zero outside the label's rows."""
         n, p, _ = self.shape
-        L = np.zeros((n, p), dtype=self.residual.dtype)
-        L[self.rows[label]] = self.coefficients[label] @ self.components[label]
-        return L
+        part = self.coefficients[label] @ self.components[label]
+        L = namespace(part).zeros((n, p), dtype=part.dtype, device=device(part))
+        return put(L, like(self.rows[label], part), part)
 
     def sample(self, row: int) -> SampleParts:
         """Take training sample ``row`` apart into what each of its labels contributed and its residual."""
@@ -80,16 +85,24 @@ class Decomposition:
             raise IndexError(f"row {row} is out of range: the decomposition has {n} samples.")
         row %= n
         labels = [i for i, rows in enumerate(self.rows) if _holds(rows, row)]
-        parts = np.zeros((len(labels), p), dtype=self.residual.dtype)
-        for part, i in zip(parts, labels, strict=True):
-            part += self.coefficients[i][np.searchsorted(self.rows[i], row)] @ self.components[i]
-        return SampleParts(np.asarray(labels, dtype=np.intp), parts, self.residual[[row]].toarray().ravel())
+        residual = self.residual[[row]].toarray()[0] if issparse(self.residual) else self.residual[row, :]
+        xp = namespace(residual)
+        parts = [xp.zeros((0, p), dtype=residual.dtype, device=device(residual))]
+        for i in labels:
+            place = int(np.searchsorted(self.rows[i], row))
+            parts.append(self.coefficients[i][place : place + 1, :] @ self.components[i])
+        return SampleParts(np.asarray(labels, dtype=np.intp), xp.concat(parts), residual)
 
-    def reconstruct(self) -> Array:
+    def reconstruct(self) -> Any:
         """``sum_i L^i + S`` as a dense (n, p) matrix; where X is missing, what its labels say stands there."""
-        total: Array = self.residual.toarray()
-        for rows, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
-            total[rows] += U @ C
+        total = (
+            self.residual.toarray()
+            if issparse(self.residual)
+            else namespace(self.residual).asarray(self.residual, copy=True)
+        )
+        for omega, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
+            rows = like(omega, total)
+            total = put(total, rows, namespace(total).take(total, rows, axis=0) + U @ C)
         return total
 
 

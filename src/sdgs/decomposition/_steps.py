@@ -77,10 +77,14 @@ def _likely_floor(flat: Array, K: int) -> float:
     step = flat.size // _SAMPLE
     if step < 2:
         return 0.0
-    sample = np.abs(flat[::step])
-    rank = K / step
-    rank = int(rank + 4 * np.sqrt(rank) + 4)
+    sample, rank = np.abs(flat[::step]), likely_rank(K, step)
     return float(np.partition(sample, -rank)[-rank]) if rank < sample.size else 0.0
+
+
+def likely_rank(K: int, step: int) -> int:
+    """Where in a sample of every ``step``-th entry, the largest first, an entry is that most likely K of all reach."""
+    rank = K / step
+    return int(rank + 4 * np.sqrt(rank) + 4)
 
 
 def _largest_from(flat: Array, K: int, floor: float) -> Indices:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
@@ -20,7 +20,8 @@ class Workers:
     """
 
     def __init__(self, n_jobs: int | None) -> None:
-        self.number = effective_n_jobs(n_jobs)
+        # Where the user's backend of joblib has a cluster behind it, that is not what this machine has.
+        self.number = min(effective_n_jobs(n_jobs), n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count())
         self._threads = ThreadPoolExecutor(self.number) if self.number > 1 else None
         self._busy = False
 

@@ -1,0 +1,80 @@
+"""Arrays of other libraries than NumPy, such as those on a GPU: to the host and back, and what the standard leaves out.
+
+scikit-learn hands them on as they are under ``config_context(array_api_dispatch=True)``, and turns them into NumPy's
+otherwise. So what comes through the door says where to compute: the rest follows the arrays it is given.
+"""
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_cupy_array, is_torch_array
+from numpy.typing import NDArray
+from scipy import special
+from scipy.sparse import issparse
+from sklearn import get_config
+
+
+def namespace(X: Any) -> Any:
+    """The functions for arrays such as ``X``, as the array API standard names them."""
+    if on_host(X):
+        import array_api_compat.numpy as xp
+
+        return xp
+    return array_namespace(X)
+
+
+def on_host(X: Any) -> bool:
+    """Whether ``X`` is NumPy's or SciPy's."""
+    return isinstance(X, np.ndarray | np.generic) or issparse(X)
+
+
+def dispatched(X: Any) -> bool:
+    """Whether ``X`` is an array of another library, and the user asked that it be computed with there."""
+    if on_host(X) or not get_config()["array_api_dispatch"]:
+        return False
+    try:
+        array_namespace(X)
+    except TypeError:  # a list, a DataFrame
+        return False
+    return True
+
+
+def to_host(X: Any) -> NDArray[Any]:
+    """``X`` as a NumPy array."""
+    if on_host(X):
+        return X  # type: ignore[no-any-return]
+    if is_torch_array(X):
+        return X.detach().cpu().numpy()
+    if is_cupy_array(X):
+        return X.get()  # type: ignore[no-any-return]
+    try:
+        return np.asarray(X)
+    except (RuntimeError, TypeError, ValueError):
+        return np.from_dlpack(X, device="cpu")
+
+
+def like(array: Any, X: Any) -> Any:
+    """``array``, of NumPy or where ``X`` is, as one of the library and on the device of ``X``."""
+    if on_host(X) or not on_host(array):
+        return array
+    return namespace(X).asarray(np.ascontiguousarray(array), device=device(X))
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of ``X``."""
+    return X[rows] if on_host(X) else namespace(X).take(X, like(rows, X), axis=0)
+
+
+def expit(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return special.expit(x) if on_host(x) else 0.5 * (1 + namespace(x).tanh(0.5 * x))
+
+
+def put(flat: Any, places: Any, values: Any) -> Any:
+    """``flat`` (size,) or (size, m) with new values at some places, each named once; in place where it can be."""
+    if on_host(flat) or is_torch_array(flat) or is_cupy_array(flat):
+        flat[places] = values
+        return flat
+    changed = to_host(flat).copy()
+    changed[to_host(places)] = to_host(values)
+    return like(changed, flat)

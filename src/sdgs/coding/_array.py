@@ -1,0 +1,157 @@
+"""Codes of arrays of other libraries, on the device where they are: many rows at once, rows leave when they are done.
+
+Groups are padded to one size r. In rounds: all rows are checked against all groups; those that are not done get a
+working set, what is non-zero and the worst offenders, and are solved over it by :func:`newton`, rows with sets of
+similar size together. Everything is in float64, as in the compiled solver, with the same gap as certificate and stop.
+The few rows that do not get there (subspaces that coincide, a tiny alpha) are left to the compiled solver.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+from numpy.typing import NDArray
+
+from sdgs._arrays import like, namespace, put, to_host
+from sdgs.coding._array_newton import gaps, group_norms, newton
+from sdgs.coding._plain import solve_by_gram
+
+ROUNDS = 12
+LEAST_ALPHA = 1e-5  # below it digits get lost in alpha I + D G D
+_STEPS = 30
+_GROW = 4  # least number of groups by which a working set grows
+_SQUARE_BYTES = 1 << 28  # of the products of working sets that are solved in one go; some five times that in all
+_QUANTUM = 2.0**-30  # of correlations that are told apart: of twins the first is taken
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """C (k r, p) in float64, padded with zeros to groups of one size r; ``columns`` are those that are no padding."""
+
+    C: Any
+    r: int
+    columns: Any
+
+    @property
+    def k(self) -> int:
+        """Groups."""
+        return int(self.C.shape[0]) // self.r
+
+
+def dictionary(C: NDArray[Any], starts: NDArray[np.int64], X: Any) -> Dictionary:
+    """Of components on the host, for samples such as ``X``; ``starts`` are the bounds of groups that are not empty."""
+    sizes = np.diff(starts)
+    r = int(sizes.max())
+    columns = np.concatenate([r * g + np.arange(size) for g, size in enumerate(sizes)])
+    padded = np.zeros((r * sizes.size, C.shape[1]))
+    padded[columns] = C
+    return Dictionary(like(padded, X), r, like(columns.astype(np.int64), X))
+
+
+def solve_on_device(c: Any, G: Any, words: Dictionary, alphas: Any, tol: float, max_iter: int) -> tuple[Any, Any, Any]:
+    """Codes (m, k r), gaps and iterations of rows of unit norm, from c = C x (m, k r) and G = C C^T."""
+    xp = namespace(c)
+    r, (m, width) = words.r, c.shape
+    codes, gap = xp.zeros_like(c), xp.zeros_like(alphas)
+    n_iter = xp.zeros((m,), dtype=xp.int64, device=device(c))
+    rows, b, q, targets = xp.arange(m, device=device(c)), xp.zeros_like(c), c, xp.ones_like(alphas)
+    for _ in range(ROUNDS + 1):
+        b_norms, q_norms = group_norms(b, r), group_norms(q, r)
+        found = gaps(xp.take(c, rows, axis=0), b, q, b_norms, q_norms, xp.take(alphas, rows))
+        codes, gap = put(codes, rows, b), put(gap, rows, found)
+        stay = xp.nonzero((found > tol) & (xp.take(n_iter, rows) < max_iter) & (xp.take(alphas, rows) >= LEAST_ALPHA))[
+            0
+        ]
+        if stay.shape[0] == 0:
+            break
+        rows, b, b_norms, q_norms, found = (xp.take(a, stay, axis=0) for a in (rows, b, b_norms, q_norms, found))
+        alpha, own, used = xp.take(alphas, rows), xp.take(c, rows, axis=0), xp.take(n_iter, rows)
+        sets, sizes, offended = working_sets(b_norms, q_norms, alpha)
+        before = xp.take(targets, rows)
+        target = xp.where(
+            offended, xp.maximum(0.3 * tol * xp.ones_like(found), 0.05 * found), 0.1 * xp.minimum(before, found)
+        )
+        targets = put(targets, rows, target)
+        b = xp.zeros_like(own)
+        for some, W in by_size(sets, sizes, r, lambda n: 8 * n * n, _SQUARE_BYTES):
+            places = coordinates(xp.take(sets, some, axis=0)[:, :W], r)
+            H = xp.reshape(xp.take(xp.reshape(G, (-1,)), _pairs(places, width)), (*places.shape, places.shape[1]))
+            eta = _taken(xp.take(b_norms, some, axis=0), xp.take(sets, some, axis=0)[:, :W])
+            mine = _taken(xp.take(own, some, axis=0), places)
+            result = newton(H, mine, xp.take(alpha, some), eta, xp.take(target, some), r, min(_STEPS, max_iter))
+            b = scattered(b, some, places, result.b)
+            used = put(used, some, xp.take(used, some) + result.steps + 1)
+        n_iter = put(n_iter, rows, used)
+        q = own - b @ G
+    return _left_to_the_host(c, G, words, alphas, tol, max_iter, codes, gap, n_iter)
+
+
+def _left_to_the_host(
+    c: Any, G: Any, words: Dictionary, alphas: Any, tol: float, max_iter: int, codes: Any, gap: Any, n_iter: Any
+) -> tuple[Any, Any, Any]:
+    xp = namespace(c)
+    rows = xp.nonzero((gap > tol) & (n_iter < max_iter))[0]
+    if rows.shape[0] == 0:
+        return codes, gap, n_iter
+    columns = to_host(words.columns)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns // words.r))]).astype(np.int64)
+    part = np.ascontiguousarray(to_host(xp.take(c, rows, axis=0))[:, columns])
+    products = np.ascontiguousarray(to_host(G)[np.ix_(columns, columns)])
+    b, found, used = solve_by_gram(part, products, starts, to_host(xp.take(alphas, rows)), tol, max_iter)
+    padded = np.zeros((len(b), c.shape[1]))
+    padded[:, columns] = b
+    codes, gap = put(codes, rows, like(padded, c)), put(gap, rows, like(found, c))
+    return codes, gap, put(n_iter, rows, xp.take(n_iter, rows) + like(used, c))
+
+
+def working_sets(b_norms: Any, q_norms: Any, alpha: Any) -> tuple[Any, Any, Any]:
+    """Groups in the order in which they enter a row's set (m, k), how many do, and whether any of them is new."""
+    xp = namespace(b_norms)
+    inside = b_norms > 0
+    offends = ~inside & (q_norms > alpha[:, None])
+    worst = xp.round(q_norms / _QUANTUM) * _QUANTUM
+    # Correlations of unit rows are at most 1.
+    key = xp.where(inside, xp.full_like(worst, 4.0), xp.where(offends, 1 + worst, xp.zeros_like(worst)))
+    known = xp.astype(xp.count_nonzero(inside, axis=1), xp.int64)
+    new = xp.astype(xp.count_nonzero(offends, axis=1), xp.int64)
+    room = xp.maximum(known, xp.full_like(known, _GROW))
+    return xp.argsort(key, axis=1, descending=True, stable=True), known + xp.minimum(new, room), new > 0
+
+
+def by_size(sets: Any, sizes: Any, r: int, row_bytes: Any, most: int) -> Iterator[tuple[Any, int]]:
+    """Rows with sets of similar size, and that size: a power of two of groups, for some rows after the other."""
+    xp, k = namespace(sizes), sets.shape[1]
+    largest, low, W = int(xp.max(sizes)), 0, _GROW
+    while low < largest:
+        some = xp.nonzero((sizes > low) & (sizes <= W))[0]
+        groups = min(W, k)
+        step = max(1, most // row_bytes(groups * r))
+        for start in range(0, some.shape[0], step):
+            yield some[start : min(start + step, some.shape[0])], groups
+        low, W = W, 2 * W
+
+
+def coordinates(groups: Any, r: int) -> Any:
+    """Of groups (m, W), (m, W r)."""
+    xp = namespace(groups)
+    inner = xp.arange(r, dtype=groups.dtype, device=device(groups))
+    return xp.reshape(groups[:, :, None] * r + inner[None, None, :], (groups.shape[0], -1))
+
+
+def scattered(b: Any, rows: Any, places: Any, values: Any) -> Any:
+    """``b`` with values (m, n) at places (m, n) of its rows."""
+    xp = namespace(b)
+    flat = xp.reshape(rows[:, None] * b.shape[1] + places, (-1,))
+    return xp.reshape(put(xp.reshape(b, (-1,)), flat, xp.reshape(values, (-1,))), b.shape)
+
+
+def _taken(A: Any, places: Any) -> Any:
+    """Of each row of A, its entries at its places."""
+    return namespace(A).take_along_axis(A, places, axis=1)
+
+
+def _pairs(places: Any, width: int) -> Any:
+    """Where the products of a row's coordinates are in the flat Gram matrix."""
+    return namespace(places).reshape(places[:, :, None] * width + places[:, None, :], (-1,))

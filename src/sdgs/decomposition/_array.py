@@ -1,0 +1,278 @@
+"""The alternation for arrays of other libraries, on the device where X is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+from numpy.typing import NDArray
+
+from sdgs._arrays import like, namespace, put, to_host
+from sdgs.decomposition._alternation import (
+    Solver,
+    draw,
+    levels_of,
+    meetings_of,
+    oversampled,
+    power_of_two_above,
+    slices,
+)
+from sdgs.decomposition._steps import Indices, likely_rank, supported_rank
+
+# Bytes of rows that are gathered in one go. Devices have a launch to pay for every product, so much at a time.
+_GATHERED = 1 << 29
+_LOOKED_AT = 1 << 26  # entries looked at in one go
+_SAMPLE = 1 << 14  # entries looked at to guess how large the largest are
+
+
+@dataclass(eq=False)
+class _Batch:
+    """Labels that share no row, of one rank and of similar size; rows that are not there are row n, which is zero."""
+
+    labels: list[int]
+    rows: Any  # (b, m), of R
+    U: Any  # (b, m, r)
+    C: Any  # (b, r, p)
+
+
+class ArrayAlternation:
+    """X = sum_i U_i C^i + S + R, in the array API standard: the steps of ``DenseAlternation``, in the same order.
+
+    Labels of one level, which share no row, are stacked and updated by one product each: on a GPU a small product costs
+    as much as one a hundred times as large. Random numbers are the host's, so that every device sees the same.
+    """
+
+    def __init__(
+        self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
+    ) -> None:
+        self.xp = xp = namespace(X)
+        self._t = xp.matrix_transpose
+        missing = xp.isnan(X)
+        self.missing = missing if bool(xp.any(missing)) else None
+        self.X = X if self.missing is None else xp.where(missing, xp.zeros_like(X), X)
+        self.rows, self.K, self.solver, self.seed = rows, K, solver, seed
+        n, p = X.shape
+        self.dtype: np.dtype[np.floating[Any]] = np.dtype(np.float32 if X.dtype == xp.float32 else np.float64)
+        self.scale = float(power_of_two_above(float(xp.max(xp.abs(self.X))), self.dtype))
+        energy = np.concatenate(
+            [to_host(_row_squares(xp.astype(block / self.scale, xp.float64))) for block in self._blocks(self.X)]
+        )
+        self.total = float(energy.sum())
+        eps = float(np.finfo(self.dtype).eps)
+        self.floors = [max(omega.size, p) * eps * float(np.sqrt(energy[omega].sum())) for omega in rows]
+        self.width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
+
+        # One row more than X has, which stays zero. As in ``Alternation`` the start is in R before the first sweep only
+        # for samples without a label; those with m have m shares of 1 / m, which their labels put back.
+        card = np.bincount(np.concatenate(rows), minlength=n)
+        share = np.append(1 / np.maximum(card, 1), 0).astype(self.dtype) / self.scale
+        self.share = like(share, X)
+        alone = like((card == 0).astype(self.dtype) / self.scale, X)
+        self.R = xp.concat([self.X * alone[:, None], xp.zeros((1, p), dtype=X.dtype, device=device(X))])
+        self.batches = [batch for level in levels_of(meetings_of(rows, n)) for batch in self._batches(level)]
+        self.places = xp.zeros((0,), dtype=xp.int64, device=device(X))
+        self.values = xp.zeros((0,), dtype=X.dtype, device=device(X))
+        self.sweeps = 0
+
+    def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
+        """The labels of a level, stacked with those of the same rank and up to twice the size."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for i in level:
+            if self.rows[i].size:
+                alike.setdefault((self.width[i], self.rows[i].size.bit_length()), []).append(i)
+        n, p = self.X.shape
+        for (r, _), labels in alike.items():
+            most = max(self.rows[i].size for i in labels)
+            for part in slices(len(labels), max(1, _GATHERED // (most * p * self.dtype.itemsize))):
+                mine = labels[part]
+                places = np.full((len(mine), most), n, dtype=np.int64)
+                for place, i in zip(places, mine, strict=True):
+                    place[: self.rows[i].size] = self.rows[i]
+                shape = {"dtype": self.X.dtype, "device": device(self.X)}
+                yield _Batch(
+                    mine,
+                    like(places, self.X),
+                    self.xp.zeros((len(mine), most, r), **shape),
+                    self.xp.zeros((len(mine), r, p), **shape),
+                )
+
+    def sweep(self) -> None:
+        """Update every label, then the residual."""
+        for batch in self.batches:
+            self._label_step(batch)
+        self._residual_step()
+        self.sweeps += 1
+
+    def _label_step(self, batch: _Batch) -> None:
+        if self.sweeps == 0:
+            for part, N in self._gathered(batch):
+                places = self.xp.reshape(batch.rows[:, part], (-1,))
+                own = self.xp.minimum(places, self.xp.asarray(self.X.shape[0] - 1, device=device(places)))
+                start = self.xp.take(self.X, own, axis=0) * self.xp.take(self.share, places)[:, None]
+                self._put_back(batch, part, N + self.xp.reshape(start, N.shape))
+        r = batch.C.shape[1]
+        if self.solver == "svd":
+            N = self.xp.concat([N + batch.U[:, part, :] @ batch.C for part, N in self._gathered(batch)], axis=1)
+            Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
+        elif self.sweeps > 0 and self.solver == "brp":
+            Q = self._basis(self._gram_times(batch, self._t(batch.C)))
+        else:
+            width = oversampled(r, self.X.shape[1], self.solver)
+            A = np.stack([draw(self.seed, self.sweeps, i, (self.X.shape[1], width), self.dtype) for i in batch.labels])
+            Q = self._basis(self._gram_times(batch, like(A, self.X)))
+            if self.solver == "brp":
+                Y2 = self._gram_times(batch, Q)
+                _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
+                Q = self._basis(Y2 @ axes[:, :, width - r :])
+        self._project(batch, Q)
+
+    def _gathered(self, batch: _Batch) -> Iterator[tuple[slice, Any]]:
+        """The rows of R of each label (b, m, p), some after the other where all would take too much memory."""
+        b, m = batch.rows.shape
+        p = self.X.shape[1]
+        for part in slices(m, max(1, _GATHERED // (b * p * self.dtype.itemsize))):
+            places = batch.rows[:, part]
+            N = self.xp.take(self.R, self.xp.reshape(places, (-1,)), axis=0)
+            yield part, self.xp.reshape(N, (b, places.shape[1], p))
+
+    def _put_back(self, batch: _Batch, part: slice, N: Any) -> None:
+        places = self.xp.reshape(batch.rows[:, part], (-1,))
+        self.R = put(self.R, places, self.xp.reshape(N, (places.shape[0], N.shape[2])))
+
+    def _gram_times(self, batch: _Batch, A: Any) -> Any:
+        """Y2 = N^T (N A), N = R + L^i."""
+        inner = batch.C @ A
+        of_R: Any = 0
+        of_L: Any = 0
+        for part, N in self._gathered(batch):
+            U = batch.U[:, part, :]
+            Y1 = N @ A + U @ inner
+            of_R, of_L = of_R + self._t(N) @ Y1, of_L + self._t(U) @ Y1
+        return of_R + self._t(batch.C) @ of_L
+
+    def _basis(self, Y2: Any) -> Any:
+        return self.xp.linalg.qr(Y2)[0]
+
+    def _project(self, batch: _Batch, Q: Any) -> None:
+        """L^i := N Q Q^T."""
+        inner, Qt, parts = batch.C @ Q, self._t(Q), []
+        for part, N in self._gathered(batch):
+            U = batch.U[:, part, :]
+            U_new = N @ Q + U @ inner
+            parts.append(U_new)
+            self._put_back(batch, part, N + U @ batch.C - U_new @ Qt)
+        batch.U, batch.C = self.xp.concat(parts, axis=1) if len(parts) > 1 else parts[0], Qt
+
+    def _residual_step(self) -> None:
+        xp, (n, p) = self.xp, self.X.shape
+        if self.missing is not None:
+            observed = xp.where(self.missing, xp.zeros_like(self.X), self.R[:n, :])
+            self.R = xp.concat([observed, self.R[n:, :]])
+        flat = xp.reshape(self.R, (-1,))
+        flat = put(flat, self.places, xp.take(flat, self.places) + self.values)
+        floor = 0.0
+        if self.places.shape[0] == self.K > 0:  # S held the K largest: a bound on the K-th largest from below
+            floor = float(xp.min(xp.abs(xp.take(flat, self.places))))
+        self.places = self._largest(flat[: n * p], floor)
+        self.values = xp.take(flat, self.places)
+        flat = put(flat, self.places, xp.zeros_like(self.values))
+        self.R = xp.reshape(flat, self.R.shape)
+
+    def _largest(self, flat: Any, floor: float) -> Any:
+        """Positions, ascending, of the K non-zero entries that are largest in magnitude; of equal ones the first."""
+        if self.K == 0:
+            return self.places
+        step = flat.shape[0] // _SAMPLE
+        if step >= 2:
+            sample = self.xp.sort(self.xp.abs(flat[::step]))
+            rank = likely_rank(self.K, step)
+            guess = float(sample[-rank]) if rank < sample.shape[0] else 0.0
+            if guess > floor:
+                places = self._largest_from(flat, guess)
+                if places.shape[0] == self.K:
+                    return places
+        return self._largest_from(flat, floor)
+
+    def _largest_from(self, flat: Any, floor: float) -> Any:
+        xp = self.xp
+        kept = xp.zeros((0,), dtype=xp.int64, device=device(flat))
+        for part in slices(flat.shape[0], _LOOKED_AT):
+            size = xp.abs(flat[part])
+            found = xp.nonzero(size >= floor if floor > 0 else size > 0)[0]
+            kept = xp.concat([kept, xp.astype(found, xp.int64) + part.start])
+            if kept.shape[0] > 4 * self.K + 4096:
+                kept = self._first_largest(flat, kept)
+                floor = max(floor, float(xp.min(xp.abs(xp.take(flat, kept)))))
+        return self._first_largest(flat, kept)
+
+    def _first_largest(self, flat: Any, places: Any) -> Any:
+        if places.shape[0] <= self.K:
+            return places
+        order = self.xp.argsort(self.xp.abs(self.xp.take(flat, places)), descending=True, stable=True)
+        return self.xp.sort(self.xp.take(places, order[: self.K]))
+
+    def error(self) -> float:
+        """``||R||_F^2``, in the unit scale."""
+        return sum(float(self.xp.sum(_row_squares(block))) for block in self._blocks(self.R))
+
+    def _blocks(self, A: Any) -> Iterator[Any]:
+        for part in slices(A.shape[0], max(1, _LOOKED_AT // A.shape[1])):
+            yield A[part, :]
+
+    def _pairs(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """(U_i, C^i) of every label, on the host."""
+        p = self.X.shape[1]
+        pairs = [(np.zeros((0, 0), dtype=self.dtype), np.zeros((0, p), dtype=self.dtype)) for _ in self.rows]
+        for batch in self.batches:
+            for i, U, C in zip(batch.labels, to_host(batch.U), to_host(batch.C), strict=True):
+                pairs[i] = U[: self.rows[i].size], C
+        return pairs
+
+    def supported(self) -> list[tuple[Any, Any]]:
+        """(U_i, C^i) of every label, with the rank that its rows support."""
+        pairs = [
+            supported_rank(U, C, floor) if len(U) else (U, C)
+            for (U, C), floor in zip(self._pairs(), self.floors, strict=True)
+        ]
+        return [(like(U, self.X), like(C, self.X)) for U, C in pairs]
+
+    def residual(self) -> Any:
+        """S, dense: the standard has no sparse arrays."""
+        S = self.xp.zeros_like(self.xp.reshape(self.X, (-1,)))
+        return self.xp.reshape(put(S, self.places, self.values * self.scale), self.X.shape)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the result is made of, after a sweep; on the host."""
+        pairs = self._pairs()
+        return {
+            "U": np.concatenate([U.reshape(-1) for U, _ in pairs]),
+            "C": np.vstack([C for _, C in pairs]),
+            "places": to_host(self.places),
+            "values": to_host(self.values),
+        }
+
+    def working_state(self) -> dict[str, NDArray[Any]]:
+        """R, which has the rounding of all steps in it."""
+        return {"R": to_host(self.R)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Be as after ``sweeps`` sweeps; without the working state good for no more of them."""
+        sizes = [omega.size * r for omega, r in zip(self.rows, self.width, strict=True)]
+        coefficients = np.split(state["U"], np.cumsum(sizes)[:-1])
+        components = np.split(state["C"], np.cumsum(self.width)[:-1])
+        for batch in self.batches:
+            U = np.zeros(batch.U.shape, dtype=self.dtype)
+            for mine, i in zip(U, batch.labels, strict=True):
+                mine[: self.rows[i].size] = coefficients[i].reshape(-1, self.width[i])
+            batch.U, batch.C = like(U, self.X), like(np.stack([components[i] for i in batch.labels]), self.X)
+        self.places, self.values = like(state["places"], self.X), like(state["values"], self.X)
+        if "R" in state:
+            self.R = like(state["R"], self.X)
+        self.sweeps = sweeps
+
+
+def _row_squares(block: Any) -> Any:
+    """The sum of the squares of each row, in the precision of the block; given in float64."""
+    xp = namespace(block)
+    return xp.astype(xp.sum(block * block, axis=1), xp.float64)
