@@ -1,12 +1,12 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
 from sdgs._rows import narrow_indices
@@ -16,6 +16,7 @@ from sdgs.decomposition._steps import (
     Indices,
     exact_subspace,
     orthonormal_basis,
+    ritz_basis,
     supported_rank,
 )
 from sdgs.decomposition._workers import Workers
@@ -27,6 +28,14 @@ _BLOCK_BYTES = 1 << 20  # looked at in one go
 _WORTH = 1 << 18  # entries of a label's rows for which a thread is
 
 _OVERSAMPLING = 4  # columns beyond the rank in the first random projection of a label
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What an alternation over some of the rows must have in common with those over the others."""
+
+    scale: Any
+    width: Sequence[int]  # of the component of each label
 
 
 class Alternation:
@@ -51,14 +60,17 @@ class Alternation:
         solver: Solver,
         seed: int,
         n_jobs: int | None = None,
+        *,
+        whole: Whole | None = None,
+        gaps: Indices | None = None,
     ) -> None:
-        X, self.gaps = _without_gaps(narrow_indices(X) if issparse(X) else X)
+        if gaps is None:
+            X, gaps = _without_gaps(narrow_indices(X) if issparse(X) else X)
+        self.gaps = gaps
         self.workers = Workers(n_jobs)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
-        values = X.data if issparse(X) else X
-        largest = max(abs(values.max(initial=0)), abs(values.min(initial=0)))
-        self.scale = power_of_two_above(largest, X.dtype)
-        n, p = X.shape
+        self.scale = power_of_two_above(largest_magnitude(X), X.dtype) if whole is None else whole.scale
+        self.shape = n, p = X.shape
         dtype = X.dtype
         energy = _row_energy(X, self.scale)
         self.total = float(energy.sum())
@@ -68,10 +80,8 @@ class Alternation:
         self.card = np.bincount(np.concatenate(rows), minlength=n)
         self.share = (1 / np.maximum(self.card, 1)).astype(dtype)
 
-        # Below this a singular value of a label's rows is rounding.
-        eps = float(np.finfo(dtype).eps)
-        self.floors = [max(omega.size, p) * eps * float(np.sqrt(energy[omega].sum())) for omega in rows]
-        self.width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
+        self.energies = [float(energy[omega].sum()) for omega in rows]
+        self.width = widths(ranks, rows, p) if whole is None else list(whole.width)
         self.C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in self.width]
         self.U: list[Array] = [
             np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, self.width, strict=True)
@@ -141,19 +151,18 @@ class Alternation:
     @cached_property
     def _meetings(self) -> csr_array:
         """(k, k): which labels share a row."""
-        return meetings_of(self.rows, self.X.shape[0])
+        return meetings(self.rows, self.X.shape[0])
 
     def meets(self, i: int) -> Indices:
         """The labels that share a row with label i, itself among them, ascending."""
-        first, last = self._meetings.indptr[i : i + 2]
-        return np.sort(self._meetings.indices[first:last])
+        return _met(self._meetings, i)
 
     @cached_property
     def levels(self) -> list[list[int]]:
-        """The labels in groups that share no row: see :func:`levels_of`."""
+        """The labels in groups that can be updated at the same time."""
         if self.workers.number == 1:
             return [[i] for i in range(len(self.rows))]
-        return levels_of(self._meetings)
+        return levels(self._meetings)
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed."""
@@ -173,26 +182,27 @@ class Alternation:
         "brp-fresh" takes one step from it, as printed. A start for "brp" should be nearer: some columns more find a
         subspace that holds the leading one, and the step is taken from the best r directions in it (Rayleigh-Ritz).
         """
+        Q = orthonormal_basis(self.gram_times_random(i))
+        return Q if self.solver == "brp-fresh" else ritz_basis(Q, self.gram_times(i, Q), self.width[i])
+
+    def gram_times_random(self, i: int) -> Array:
+        """Y2 from a Gaussian matrix; in the first sweep the start of the label is put back into R before."""
         r, p = self.C[i].shape
         A = draw(self.seed, self.sweeps, i, (p, oversampled(r, p, self.solver)), self.X.dtype)
-        Q = orthonormal_basis(self.gram_times(i, A, add_start=self.sweeps == 0))
-        if self.solver == "brp-fresh":
-            return Q
-        Y2 = self.gram_times(i, Q)
-        _, axes = eigh(Q.T @ Y2, check_finite=False)
-        return orthonormal_basis(Y2 @ axes[:, -r:])
+        return self.gram_times(i, A, add_start=self.sweeps == 0)
 
     def supported(self) -> list[tuple[Array, Array]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""
+        floors = rounding([omega.size for omega in self.rows], self.energies, self.X.shape[1], self.X.dtype)
         return [
             supported_rank(U, C, floor) if len(U) else (U, C)
-            for U, C, floor in zip(self.U, self.C, self.floors, strict=True)
+            for U, C, floor in zip(self.U, self.C, floors, strict=True)
         ]
 
     def residual(self) -> csr_array:
         """S."""
-        places = np.unravel_index(self.places, self.X.shape)
-        return csr_array((self.values * self.scale, places), shape=self.X.shape)
+        places = np.unravel_index(self.places, self.shape)
+        return csr_array((self.values * self.scale, places), shape=self.shape)
 
 
 def draw(seed: int, sweep: int, label: int, shape: tuple[int, int], dtype: Any) -> Array:
@@ -206,23 +216,39 @@ def oversampled(r: int, p: int, solver: Solver) -> int:
     return r if solver == "brp-fresh" else min(r + _OVERSAMPLING, p)
 
 
-def meetings_of(rows: Sequence[Indices], n: int) -> csr_array:
-    """(k, k): which labels share a row, of n."""
+def widths(ranks: NDArray[np.intp], rows: Sequence[Indices], p: int) -> list[int]:
+    """The rank of each label's component: no more than its rows or columns."""
+    return [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
+
+
+def rounding(sizes: Sequence[int], energies: Sequence[float], p: int, dtype: Any) -> list[float]:
+    """Of each label: below this a singular value of its rows is rounding."""
+    eps = float(np.finfo(dtype).eps)
+    return [max(size, p) * eps * float(np.sqrt(energy)) for size, energy in zip(sizes, energies, strict=True)]
+
+
+def meetings(rows: Sequence[Indices], n: int) -> csr_array:
+    """(k, k): which labels share one of n rows."""
     label = np.repeat(np.arange(len(rows)), [omega.size for omega in rows])
     row = np.concatenate(rows)
     Y = csr_array((np.ones(row.size, dtype=np.int32), (label, row)), shape=(len(rows), n))
     return csr_array(Y @ Y.T)
 
 
-def levels_of(meetings: csr_array) -> list[list[int]]:
+def _met(meetings: csr_array, i: int) -> Indices:
+    first, last = meetings.indptr[i : i + 2]
+    return np.sort(meetings.indices[first:last])
+
+
+def levels(meetings: csr_array) -> list[list[int]]:
     """The labels in groups that share no row, so that each can be updated at the same time.
 
     A label is in the group after the last one with an earlier label that it meets: group by group every label finds
     what it would find if they came one after the other. So the result is the same, to the last digit.
     """
     level = np.zeros(meetings.shape[0], dtype=np.intp)
-    for i, (first, last) in enumerate(zip(meetings.indptr[:-1], meetings.indptr[1:], strict=True)):
-        met = meetings.indices[first:last]
+    for i in range(level.size):
+        met = _met(meetings, i)
         level[i] = level[met[met < i]].max(initial=-1) + 1
     return [np.flatnonzero(level == number).tolist() for number in range(level.max() + 1)]
 
@@ -243,12 +269,18 @@ def _without_gaps(X: Any) -> tuple[Any, Indices]:
     return X, gaps
 
 
-def power_of_two_above(largest: Any, dtype: np.dtype[Any]) -> Any:
+def largest_magnitude(X: Any) -> Any:
+    """Of the entries of X."""
+    values = X.data if issparse(X) else X
+    return max(abs(values.max(initial=0)), abs(values.min(initial=0)))
+
+
+def power_of_two_above(largest: Any, dtype: Any) -> Any:
     """The power of two that brings the largest magnitude into [0.5, 1)."""
     _, exponent = np.frexp(largest)
     # The power and its inverse must both be numbers: the very largest and the subnormal come near 1, which will do.
     most = np.finfo(dtype).maxexp - 1
-    return dtype.type(2.0 ** min(max(int(exponent), -most), most))
+    return np.dtype(dtype).type(2.0 ** min(max(int(exponent), -most), most))
 
 
 def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:

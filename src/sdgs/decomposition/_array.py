@@ -12,11 +12,13 @@ from sdgs._arrays import like, namespace, put, to_host
 from sdgs.decomposition._alternation import (
     Solver,
     draw,
-    levels_of,
-    meetings_of,
+    levels,
+    meetings,
     oversampled,
     power_of_two_above,
+    rounding,
     slices,
+    widths,
 )
 from sdgs.decomposition._steps import Indices, likely_rank, supported_rank
 
@@ -52,16 +54,16 @@ class ArrayAlternation:
         self.missing = missing if bool(xp.any(missing)) else None
         self.X = X if self.missing is None else xp.where(missing, xp.zeros_like(X), X)
         self.rows, self.K, self.solver, self.seed = rows, K, solver, seed
-        n, p = X.shape
+        self.shape = n, p = X.shape
         self.dtype: np.dtype[np.floating[Any]] = np.dtype(np.float32 if X.dtype == xp.float32 else np.float64)
         self.scale = float(power_of_two_above(float(xp.max(xp.abs(self.X))), self.dtype))
         energy = np.concatenate(
             [to_host(_row_squares(xp.astype(block / self.scale, xp.float64))) for block in self._blocks(self.X)]
         )
         self.total = float(energy.sum())
-        eps = float(np.finfo(self.dtype).eps)
-        self.floors = [max(omega.size, p) * eps * float(np.sqrt(energy[omega].sum())) for omega in rows]
-        self.width = [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
+        energies = [float(energy[omega].sum()) for omega in rows]
+        self.floors = rounding([omega.size for omega in rows], energies, p, self.dtype)
+        self.width = widths(ranks, rows, p)
 
         # One row more than X has, which stays zero. As in ``Alternation`` the start is in R before the first sweep only
         # for samples without a label; those with m have m shares of 1 / m, which their labels put back.
@@ -70,7 +72,7 @@ class ArrayAlternation:
         self.share = like(share, X)
         alone = like((card == 0).astype(self.dtype) / self.scale, X)
         self.R = xp.concat([self.X * alone[:, None], xp.zeros((1, p), dtype=X.dtype, device=device(X))])
-        self.batches = [batch for level in levels_of(meetings_of(rows, n)) for batch in self._batches(level)]
+        self.batches = [batch for level in levels(meetings(rows, n)) for batch in self._batches(level)]
         self.places = xp.zeros((0,), dtype=xp.int64, device=device(X))
         self.values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0

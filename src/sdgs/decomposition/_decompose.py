@@ -224,5 +224,5 @@ def _fits(kept: Mapping[str, NDArray[Any]], state: Alternation | ArrayAlternatio
         and all(array.dtype == fresh[name].dtype and array.ndim == fresh[name].ndim for name, array in kept.items())
         and all(array.shape == fresh[name].shape for name, array in kept.items() if name not in ("places", "values"))
         and kept["places"].size == kept["values"].size <= state.K
-        and bool((np.diff(kept["places"], prepend=-1, append=math.prod(state.X.shape)) > 0).all())
+        and bool((np.diff(kept["places"], prepend=-1, append=math.prod(state.shape)) > 0).all())
     )

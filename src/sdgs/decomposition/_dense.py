@@ -17,8 +17,13 @@ class DenseAlternation(Alternation):
 
     def begin(self) -> None:
         """Only samples without a label have an error yet."""
-        self.R = np.zeros(self.X.shape, dtype=self.X.dtype)
-        self._add_start(np.flatnonzero(self.card == 0))
+        self.R = self.zeros()
+        without = np.flatnonzero(self.card == 0)
+        self.workers.do(lambda chunk: self._add_start(without[chunk]), self._row_chunks(without.size))
+
+    def zeros(self) -> Array:
+        """A matrix of the size of X."""
+        return np.zeros(self.X.shape, dtype=self.X.dtype)
 
     def working_state(self) -> dict[str, Array]:
         """R, which has the rounding of all steps in it."""
@@ -31,8 +36,9 @@ class DenseAlternation(Alternation):
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
-        rows = np.einsum("ij,ij->i", self.R, self.R)  # in the precision of X; all together in float64
-        return float(rows.sum(dtype=np.float64))
+        chunks = self._row_chunks(self.R.shape[0])
+        rows = self.workers.run(lambda chunk: np.einsum("ij,ij->i", self.R[chunk], self.R[chunk]), chunks)
+        return float(np.concatenate([np.zeros(0), *rows]).sum())  # rows in the precision of X, together in float64
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
@@ -80,8 +86,10 @@ class DenseAlternation(Alternation):
 
     def _chunks(self, i: int) -> list[slice]:
         """Of the label's rows: each with several times as many as its sum has."""
-        rows = max(8 * (self.width[i] + 4), _CHUNK_BYTES // (self.R.itemsize * self.R.shape[1]))
-        return slices(self.rows[i].size, rows)
+        return self._row_chunks(self.rows[i].size, 8 * (self.width[i] + 4))
+
+    def _row_chunks(self, size: int, least: int = 1) -> list[slice]:
+        return slices(size, max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1])))
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""

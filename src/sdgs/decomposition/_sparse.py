@@ -232,20 +232,43 @@ class SparseAlternation(Alternation):
         row's labels of ||U_i row|| ||C^i column||, so for one of its labels ||U_i row|| ||C^i column|| times the
         number of labels reaches what the K-th largest stored entry is. Few columns of a label's component do.
         """
+        places, values = self.residual_candidates()
+        chosen = largest(np.abs(values), self.K)
+        chosen = chosen[np.argsort(places[chosen])]
+        self.put_residual(places[chosen], values[chosen])
+
+    def residual_candidates(self) -> tuple[Indices, Array]:
+        """(flat place, X - W C) of some entries, the K largest among them."""
         if self.sweeps == 0:
             self._V[:] = 1 / self.scale
         places, values, self._in_gaps = self._largest_stored()
-        if self.K > 0:
-            more, there = self._said_elsewhere(float(np.abs(values).min()) if values.size == self.K else 0.0)
-            places, values = np.concatenate([places, more]), np.concatenate([values, -there])
-            chosen = largest(np.abs(values), self.K)
-            chosen = chosen[np.argsort(places[chosen])]
-            places, values = places[chosen], values[chosen]
+        if self.K == 0:
+            return places, values
+        more, there = self._said_elsewhere(float(np.abs(values).min()) if values.size == self.K else 0.0)
+        return np.concatenate([places, more]), np.concatenate([values, -there])
+
+    def put_residual(self, places: Indices, values: Array) -> None:
+        """S := these, in order, beside what it has where X is missing."""
         self.places, self.values = places, values
+        self._put_residual()
+
+    def rebuild(self) -> None:
+        """The working state from all else, but for rounding."""
+        if self._products is not None:
+            self._products = self._C @ self._C.T
+        self._in_gaps = self._left()[self.gaps]
         self._put_residual()
 
     def _largest_stored(self) -> tuple[Indices, Array, Array]:
         """(flat place, X - W C) of the K largest among the entries that X stores; and X - W C where X is missing."""
+        left = self._left()
+        in_gaps = left[self.gaps]
+        left[self.gaps] = 0
+        kept = largest_entries(left, self.K)
+        return self._places(kept), left[kept], in_gaps
+
+    def _left(self) -> Array:
+        """X - W C where X stores an entry."""
         X = self.X
         Ct = np.ascontiguousarray(self._C.T)
         left: Array = np.empty_like(X.data)
@@ -255,10 +278,7 @@ class SparseAlternation(Alternation):
             left[stored] = X.data[stored] * (1 / self.scale) - self._said(X[block], self._W[block], Ct)
 
         self.workers.do(of_rows, slices(X.shape[0], _BLOCK_ROWS))
-        in_gaps = left[self.gaps]
-        left[self.gaps] = 0
-        kept = largest_entries(left, self.K)
-        return self._places(kept), left[kept], in_gaps
+        return left
 
     def _said(self, X: Any, W: Any, Ct: Array) -> Array:
         """W C where X stores an entry."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, get_lapack_funcs, svd
+from scipy.linalg import LinAlgError, eigh, get_lapack_funcs, svd
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -52,6 +52,12 @@ def orthonormal_basis(Y2: Array) -> Array:
     reflectors, scales, _, _ = factor(Y2, lwork=room)
     Q: Array = multiply(reflectors, scales, lwork=room, overwrite_a=1)[0]
     return Q
+
+
+def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
+    """The step from the best ``r`` directions of a basis Q (p, more), by Rayleigh and Ritz; Y2 = N^T (N Q)."""
+    _, axes = eigh(Q.T @ Y2, check_finite=False)
+    return orthonormal_basis(Y2 @ axes[:, -r:])
 
 
 def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
