@@ -67,12 +67,12 @@ class Alternation:
         if gaps is None:
             X, gaps = _without_gaps(narrow_indices(X) if issparse(X) else X)
         self.gaps = gaps
-        self.workers = Workers(n_jobs)
+        self.workers = self.make_workers(n_jobs)
         self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
         self.scale = power_of_two_above(largest_magnitude(X), X.dtype) if whole is None else whole.scale
         self.shape = n, p = X.shape
         dtype = X.dtype
-        energy = _row_energy(X, self.scale)
+        energy = self._row_energy()
         self.total = float(energy.sum())
 
         # The paper's start shares each sample out equally: L^i = X / (labels of the row). It is not low-rank, so it is
@@ -89,6 +89,16 @@ class Alternation:
         self.places, self.values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
         self.sweeps = 0
         self.begin()
+
+    def make_workers(self, n_jobs: int | None) -> Workers:
+        """Threads that do what is done to some rows after the other."""
+        return Workers(n_jobs)
+
+    def _row_energy(self) -> NDArray[np.float64]:
+        """Sum of the squares of each row of X / scale, in float64."""
+        blocks = slices(self.X.shape[0], max(16, _BLOCK_BYTES // (self.X.dtype.itemsize * self.X.shape[1])))
+        parts = self.workers.run(lambda block: _energy(self.X[block] * (1 / self.scale)), blocks)
+        return np.concatenate([np.zeros(0), *parts])
 
     def begin(self) -> None:
         """Make R, before the first sweep."""
@@ -283,15 +293,9 @@ def power_of_two_above(largest: Any, dtype: Any) -> Any:
     return np.dtype(dtype).type(2.0 ** min(max(int(exponent), -most), most))
 
 
-def _row_energy(X: Any, scale: Any) -> NDArray[np.float64]:
-    """Sum of the squares of each row of X / scale, in float64."""
-    energy = np.empty(X.shape[0])
-    step = max(16, _BLOCK_BYTES // (X.dtype.itemsize * X.shape[1]))
-    for start in range(0, len(energy), step):
-        block = X[start : start + step] * (1 / scale)
-        if issparse(X):
-            squares = block.multiply(block).sum(axis=1, dtype=np.float64)
-            energy[start : start + step] = np.asarray(squares).reshape(-1)
-        else:
-            np.einsum("ij,ij->i", block, block, dtype=np.float64, out=energy[start : start + step])
-    return energy
+def _energy(block: Any) -> NDArray[np.float64]:
+    """Sum of the squares of each row, in float64."""
+    if issparse(block):
+        return np.asarray(block.multiply(block).sum(axis=1, dtype=np.float64)).reshape(-1)
+    energy = np.empty(block.shape[0])
+    return np.einsum("ij,ij->i", block, block, dtype=np.float64, out=energy)

@@ -25,6 +25,7 @@ from sdgs._validation import (
     check_ranks,
     check_residual_size,
     check_seed,
+    is_dask_array,
 )
 from sdgs.decomposition._alternation import Alternation, Solver
 from sdgs.decomposition._array import ArrayAlternation
@@ -115,7 +116,14 @@ def decompose(
     >>> bool(result.objective[-1] < 1e-3 * (data.X**2).sum())
     True
     """
-    X = check_features(X, missing=True)
+    on_workers = is_dask_array(X)
+    if on_workers:
+        from sdgs.distributed import Rows, check_solver, decomposed, gathered_labels
+
+        X, Y = Rows(X), gathered_labels(Y)
+        check_solver(solver)
+    else:
+        X = check_features(X, missing=True)
     n, p = X.shape
     labels = check_labels(Y, n_samples=n)
     ranks = check_ranks(n_components, labels.shape[1])
@@ -128,22 +136,28 @@ def decompose(
     folder = check_checkpoint(checkpoint, random_state)
 
     rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
-    if issparse(X) and _may_be_dense(X, int(np.minimum(ranks, np.diff(labels.indptr)).sum())):
+    elsewhere = not (on_workers or on_host(X))  # on a device, say
+    dense = elsewhere or _may_be_dense(X, int(np.minimum(ranks, np.diff(labels.indptr)).sum()))
+    if issparse(X) and dense:
         X = X.toarray()
     kept = None
     if folder is not None:
-        Z = X if on_host(X) else to_host(X)
+        Z = to_host(X) if elsewhere else X
         kept = Checkpoint(folder, "decompose", Z, Z.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
     # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
     # digits: the result is to depend on nothing but the arguments.
-    with threadpool_limits(1 if on_host(X) else None, user_api="blas"):
-        state: Alternation | ArrayAlternation
-        if not on_host(X):
-            state = ArrayAlternation(X, rows, ranks, K, solver, seed)
+    with threadpool_limits(None if elsewhere else 1, user_api="blas"):
+
+        def run(state: Any) -> Decomposition:
+            return _decompose(state, max_iter, tol, kept)
+
+        if on_workers:
+            result = decomposed(X, labels, ranks, K, solver, seed, dense=dense, run=run)
+        elif elsewhere:
+            result = run(ArrayAlternation(X, rows, ranks, K, solver, seed))
         else:
             kind = SparseAlternation if issparse(X) else DenseAlternation
-            state = kind(X, rows, ranks, K, solver, seed, n_jobs)
-        result = _decompose(state, max_iter, tol, kept)
+            result = run(kind(X, rows, ranks, K, solver, seed, n_jobs))
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error settled to tol={tol}. "
@@ -164,9 +178,7 @@ def _may_be_dense(X: Any, n_components: int) -> bool:
     return bool(n * p * X.dtype.itemsize <= _SMALL or n <= 4 * n_components)
 
 
-def _decompose(
-    state: Alternation | ArrayAlternation, max_iter: int, tol: float, checkpoint: Checkpoint | None = None
-) -> Decomposition:
+def _decompose(state: Any, max_iter: int, tol: float, checkpoint: Checkpoint | None = None) -> Decomposition:
     objective = [] if checkpoint is None else _gone_on(state, checkpoint)
     converged = _settled(objective, state, tol)
     while not converged and len(objective) < max_iter:

@@ -1,0 +1,102 @@
+"""The actors of all workers, asked together."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from distributed import Future
+
+from sdgs.distributed._part import Part, hand_over
+from sdgs.distributed._rows import Rows, addresses, lost
+
+_PATIENCE = 5.0  # seconds between two looks whether workers that do not answer are still there
+
+
+class Crew:
+    """One part of the rows on each worker. Answers come in the order of the rows, so sums over workers do too.
+
+    Attributes
+    ----------
+    bounds : list of (int, int)
+        The first row of each part, and the one after its last.
+    """
+
+    def __init__(self, X: Rows, *, dense: bool) -> None:
+        self._client = X.client
+        found = addresses(X.client)
+        chains = X.parts(len(found))
+        self._workers = found[: len(chains)]
+        self.bounds = [(chain[0].start, chain[-1].start + chain[-1].size) for chain in chains]
+        self._futures: list[Future] = []
+        try:
+            self._begin(X, chains, dense)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, X: Rows, chains: Sequence[Any], dense: bool) -> None:
+        p, sparse = X.shape[1], X.is_sparse and not dense
+        self._futures = [
+            self._client.submit(
+                *(Part, (last - first, p), X.dtype),
+                **{"sparse": sparse, "actor": True, "workers": [worker], "key": f"sdgs-part-{uuid4().hex}"},
+            )
+            for (first, last), worker in zip(self.bounds, self._workers, strict=True)
+        ]
+        self._parts = [self._answer(future) for future in self._futures]
+
+        def arguments(number: int, block: Any) -> tuple[Any, ...]:
+            return self._futures[number], block.start - self.bounds[number][0], X.dtype, dense
+
+        try:
+            X.fold(hand_over, chains, self._workers, arguments, fixed=True)
+        except (OSError, RuntimeError) as error:
+            self._raise(error)
+
+    def ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """What the parts answer, all at the same time; those without arguments are not asked, and answer None."""
+        try:
+            asked = [
+                None if mine is None else getattr(part, method)(*mine)
+                for part, mine in zip(self._parts, arguments, strict=True)
+            ]
+            return [None if future is None else self._answer(future) for future in asked]
+        except (OSError, RuntimeError) as error:
+            self._raise(error)
+
+    def ask_all(self, method: str, *arguments: Any) -> list[Any]:
+        """The same with the same arguments for all."""
+        return self.ask(method, [arguments] * len(self._parts))
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._parts = []
+        for future in self._futures:
+            future.release()
+        self._futures = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _answer(self, future: Any) -> Any:
+        while True:
+            try:
+                return future.result(timeout=_PATIENCE)
+            except TimeoutError:  # long work, or nobody there
+                there = set(addresses(self._client))
+                for worker in self._workers:
+                    if worker not in there:
+                        raise lost(f"The worker {worker}") from None
+
+    def _raise(self, error: Exception) -> Any:
+        """Say that a worker was lost, if that is what the error means."""
+        for future, worker in zip(self._futures, self._workers, strict=True):
+            if future.status != "finished":
+                raise lost(f"The worker {worker}") from error
+        if "Unable to contact Actor" in str(error) or "holding Actor was lost" in str(error):
+            raise lost("A worker") from error
+        raise error
