@@ -22,9 +22,14 @@ ALLOWED = {
     "_validation": ({"_arrays"}, set()),
     "_rows": ({"_arrays"}, set()),
     "_compiled": (set(), {"numba"}),
-    "decomposition": ({"_arrays", "_checkpoint", "_compiled", "_rows", "_validation"}, {"numba"}),
+    "decomposition": ({"_arrays", "_checkpoint", "_compiled", "_rows", "_validation", "distributed"}, {"numba"}),
     "coding": ({"_arrays", "_compiled", "_rows", "_validation"}, {"numba"}),
-    "_base": ({"_validation"}, set()),
+    "_base": ({"_validation", "distributed"}, set()),
+    # At their doors the two above hand Dask arrays over to it; it builds on the parts below.
+    "distributed": (
+        {"_checkpoint", "_member", "_readout", "_scaling", "_validation", "_views", "decomposition"},
+        {"dask", "distributed"},
+    ),
     "_scaling": ({"_rows", "_validation"}, set()),
     "_views": ({"_rows", "_validation", "coding", "decomposition"}, set()),
     "_readout": ({"_readout_kernel"}, set()),
@@ -70,7 +75,7 @@ ALLOWED = {
     "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }
-HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "torch", "pyarrow"}
+HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "distributed", "torch", "pyarrow"}
 
 
 def imports(path):

@@ -1,7 +1,8 @@
 """What every multi-label classifier here has in common: targets in many forms, taken in and given back."""
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,33 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sdgs._validation import canonical, check_labels
+from sdgs._validation import canonical, check_labels, is_dask_array
 
 _BLOCK_BYTES = 1 << 28  # of scores
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def by_blocks(method: Method) -> Method:
+    """Of a Dask array: what a method gives for each block of rows, when it is asked for."""
+
+    @wraps(method)
+    def of_any(self: Any, X: Any) -> Any:
+        if self._takes_blocks and is_dask_array(X):
+            from sdgs.distributed import lazily
+
+            return lazily(self, method.__name__, X)
+        return method(self, X)
+
+    return cast(Method, of_any)
 
 
 class LabelTarget:
     """Mixin: a target in any of the forms that users have, as a label matrix."""
 
     _missing_values = False  # whether NaN in X means that an entry was not observed
+    _takes_blocks = False  # whether X may be a Dask array, larger than memory
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(
@@ -90,10 +109,17 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         for name in ("feature_names_", "label_names_"):  # those of a loaded model are not of these data
             self.__dict__.pop(name, None)
-        X = self._check_X(X, reset=True)
-        self._fit(X, self._check_y(X, y))
+        if self._takes_blocks and is_dask_array(X):
+            from sdgs.distributed import checked_samples
+
+            X, labels = checked_samples(self, X, y)
+        else:
+            X = self._check_X(X, reset=True)
+            labels = self._check_y(X, y)
+        self._fit(X, labels)
         return self
 
+    @by_blocks
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Evidence for each label.
 
@@ -110,6 +136,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
+    @by_blocks
     def predict(self, X: Any) -> Any:
         """Labels of each sample, in the form in which ``fit`` got them.
 

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
-from sdgs._member import Member
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import walk
-from sdgs._validation import check_choice, check_number
-from sdgs._views import Setting, learn_view
+from sdgs._validation import check_choice, check_number, is_sparse
+from sdgs._views import Setting
 
 HUBERS = (None, 0.1, 0.05)  # what "auto" chooses from; for samples of unit norm
 
@@ -221,17 +219,15 @@ class SDGSClassifier(SDGSModel):
         if self.readout == "norm":
             if possible:
                 setting = replace(setting, scaling=possible[0])
-            scaling = scalings(setting.scaling)
-            view = learn_view(scaling(X)[0], labels, setting, training, for_dirty=True)
-            self._members = [Member(scaling, view, None)]
+            self._members = [self._member(X, labels, scalings(setting.scaling), setting, training)]
         else:
             penalties = PENALTIES if self.penalty == "auto" else (float(self.penalty),)
             attempt = self._cross_fit(X, labels, scalings, training, penalties)
             if possible:
                 # Whether features are measurements or a sum is for their owner to know, not for a quick look.
-                setting = replace(setting, scaling=attempt.best_scaling(possible if issparse(X) else possible[:1]))
+                setting = replace(setting, scaling=attempt.best_scaling(possible if is_sparse(X) else possible[:1]))
             # Entries of sparse data are words and the like: few, and none of them wild.
-            axes = {"huber": HUBERS} if self.huber == "auto" and not issparse(X) else {}
+            axes = {"huber": HUBERS} if self.huber == "auto" and not is_sparse(X) else {}
             best, _ = walk(setting, axes, attempt)
             self._read_out(X, labels, scalings, training, [best])
         self._set_attributes()

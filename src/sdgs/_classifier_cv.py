@@ -8,13 +8,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import MOST_ROWS, Trial, relative_cost, walk
-from sdgs._validation import check_int, check_number
+from sdgs._validation import check_int, check_number, is_sparse, on_workers
 from sdgs._views import Setting
 
 _RANKS = (2, 4, 8)
@@ -152,7 +151,7 @@ class SDGSClassifierCV(SDGSModel):
         # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
         # sparse samples has a look at scalings beside it.
         trying, fitting = (
-            (0.5 if issparse(X) else 0.75) * cross_fit.rows.size / n,
+            (0.5 if is_sparse(X) else 0.75) * cross_fit.rows.size / n,
             0.25 if cross_fit.rows.size == n else 1.0,
         )
         spent, seconds = 0.0, list[float]()
@@ -214,7 +213,7 @@ class SDGSClassifierCV(SDGSModel):
         return {
             "scaling": possible_scalings(X) if self.scaling == "auto" else (self.scaling,),
             "huber": _given(self.hubers, HUBERS),
-            "gamma": _given(self.gammas, (None,) if issparse(X) else _GAMMAS),
+            "gamma": _given(self.gammas, (None,) if is_sparse(X) or on_workers(X) else _GAMMAS),
             "n_components": _given(self.n_components, ranks),
             "alpha": _given(self.alphas, _ALPHAS),
         }

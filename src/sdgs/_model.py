@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sdgs._base import MultiLabelClassifier
+from sdgs._base import MultiLabelClassifier, by_blocks
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
 from sdgs._persistence import save_model
@@ -31,8 +31,9 @@ from sdgs._validation import (
     check_names,
     check_number,
     check_seed,
+    on_workers,
 )
-from sdgs._views import Training, is_dirty, learn_view
+from sdgs._views import Setting, Training, is_dirty, learn_view
 from sdgs.explanation import Explanation, Terms, explain_samples
 
 # What the ridge penalty is chosen from; for samples of unit norm.
@@ -49,6 +50,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     """Base of the classifiers. A subclass has the parameters that are named here and finds the settings."""
 
     _missing_values = True
+    _takes_blocks = True
     readout = "ridge"
 
     scaling: str | None
@@ -128,11 +130,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         self._members = []
         for trial in trials:
             scaling = scalings(trial.setting.scaling)
-            scaled = scaling(X)[0]
-            view = learn_view(scaled, labels, trial.setting, training, for_dirty=True)
-            width = view.widths[trial.uses_norms]
-            ridge = next(ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width]))
-            self._members.append(Member(scaling, view, ridge))
+            self._members.append(self._member(X, labels, scaling, trial.setting, training, trial))
         Y = labels[trials[0].rows].toarray().astype(np.float64)
         scores = np.mean([trial.scores for trial in trials], axis=0)
         self._calibration = calibrate(scores, Y)
@@ -148,6 +146,22 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
             thresholds = np.asarray(self.decision, dtype=np.float64)
             self._decision = Decision(self.metric, at_least_one, thresholds=thresholds)
         self.penalty_, self.uses_norms_ = trials[0].penalty, trials[0].uses_norms
+
+    def _member(
+        self, X: Any, labels: Any, scaling: Scaling, setting: Setting, training: Training, trial: Trial | None = None
+    ) -> Member:
+        """A view of a setting, learnt from all samples; and if it was tried out, how labels are read from it."""
+        if on_workers(X):
+            read = None if trial is None else (trial.penalty, trial.uses_norms)
+            member: Member = X.learn_member(labels, scaling, setting, training, read)
+            return member
+        scaled = scaling(X)[0]
+        view = learn_view(scaled, labels, setting, training, for_dirty=True)
+        ridge = None
+        if trial is not None:
+            width = view.widths[trial.uses_norms]
+            ridge = next(ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width]))
+        return Member(scaling, view, ridge)
 
     def _set_attributes(self) -> None:
         """What the first member, the best one, was learnt with."""
@@ -168,6 +182,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         return self._decision.labels(expit(scores))
 
     @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
+    @by_blocks
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probability of each label; only with ``readout="ridge"``.
 
@@ -181,6 +196,7 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         X = self._check_X(X, reset=False)
         return self._probabilities(self._scores(X)).astype(X.dtype)
 
+    @by_blocks
     def transform(self, X: Any) -> Any:
         """Samples cleaned: corrupted entries corrected by ``huber``'s residual, missing ones filled in by the code.
 

@@ -42,51 +42,86 @@ def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths
     still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, each
     dense or CSR, and is never in memory as a whole unless it has fewer rows than columns.
     """
-    if Y.shape[0] < min(widths):
+    if Y.shape[0] >= min(widths):
+        yield from ridges(_moments(blocks, Y), penalties, widths)
+    else:
         Z = np.vstack([block.toarray() if issparse(block) else block for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
         centred = (Y.toarray() if issparse(Y) else Y) - Y_mean
         products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
+        for penalty in penalties:
+            for width, products in zip(widths, products_of, strict=True):
+                W = Z[:, :width].T @ _solved(products, penalty, centred, [len(Z)])[0]
+                yield Ridge(W.T, Y_mean - W.T @ Z_mean[:width])
 
-        def solved(penalty: float) -> list[Array]:
-            return [
-                Z[:, :width].T @ _solved(products, penalty, centred, [len(Z)])[0]
-                for width, products in zip(widths, products_of, strict=True)
-            ]
-    else:
-        products, right, Z_mean, Y_mean = _moments(blocks, Y)
 
-        def solved(penalty: float) -> list[Array]:
-            return _solved(products, penalty, right, widths)
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Z^T Z and Z^T Y of centred Z and Y, the means of both, and the number of rows."""
 
+    products: Array
+    right: Array
+    Z_mean: Array
+    Y_mean: Array
+    count: int
+
+
+def ridges(moments: Moments, penalties: Sequence[float], widths: Sequence[int]) -> Iterator[Ridge]:
+    """For every penalty, for every number of leading columns."""
     for penalty in penalties:
-        for W in solved(penalty):
-            yield Ridge(W.T, Y_mean - W.T @ Z_mean[: len(W)])
+        for W in _solved(moments.products, penalty, moments.right, widths):
+            yield Ridge(W.T, moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
 
 
-def _moments(blocks: Iterable[Any], Y: Any) -> tuple[Array, Array, Array, Array]:
-    """Z^T Z and Z^T Y of centred Z and Y, and the means of both."""
-    products = right = total = shift = np.zeros(0)
-    start = 0
+class Sums:
+    """Of Z, of its squares and of its products with Y, about a point near the mean; some rows after the other."""
+
+    def __init__(self, Z: Any, n_labels: int) -> None:
+        # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
+        # one, and must stay sparse.
+        self._shift = np.zeros(Z.shape[1]) if issparse(Z) else Z.mean(axis=0)
+        self._products = np.zeros((Z.shape[1], Z.shape[1]))
+        self._right, self._total = np.zeros((Z.shape[1], n_labels)), np.zeros(Z.shape[1])
+        self.count = 0
+
+    def add(self, Z: Any, Y: Any) -> None:
+        """Some more rows."""
+        if self._shift.any():
+            Z = (Z.toarray() if issparse(Z) else Z) - self._shift
+        _add_products(Z, self._products)
+        self._right += (Y.T @ Z).T
+        self._total += np.asarray(Z.sum(axis=0)).reshape(-1)
+        self.count += Z.shape[0]
+
+    def moments(self, Y_mean: Array) -> Moments:
+        """Given the mean of the labels of those rows."""
+        mean = self._total / self.count
+        products = self._products - np.outer(self._total, mean)
+        return Moments(products, self._right - np.outer(self._total, Y_mean), mean + self._shift, Y_mean, self.count)
+
+
+def _moments(blocks: Iterable[Any], Y: Any) -> Moments:
+    sums: Sums | None = None
     for Z in blocks:
-        if start == 0:
-            # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
-            # one, and must stay sparse.
-            shift = np.zeros(Z.shape[1]) if issparse(Z) else Z.mean(axis=0)
-            products = np.zeros((shift.size, shift.size))
-            right, total = np.zeros((shift.size, Y.shape[1])), np.zeros(shift.size)
-        if shift.any():
-            Z = (Z.toarray() if issparse(Z) else Z) - shift
-        part = Y[start : start + Z.shape[0]]
-        _add_products(Z, products)
-        right += (part.T @ Z).T
-        total += np.asarray(Z.sum(axis=0)).reshape(-1)
-        start += Z.shape[0]
-    mean, Y_mean = total / start, _mean(Y)
-    products -= np.outer(total, mean)
-    right -= np.outer(total, Y_mean)
-    return products, right, mean + shift, Y_mean
+        sums = Sums(Z, Y.shape[1]) if sums is None else sums
+        sums.add(Z, Y[sums.count : sums.count + Z.shape[0]])
+    assert sums is not None
+    return sums.moments(_mean(Y))
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """The moments of all rows together, from those of parts of them."""
+    count = sum(part.count for part in parts)
+    Z_mean, Y_mean = (
+        np.sum([getattr(part, name) * (part.count / count) for part in parts], axis=0) for name in ("Z_mean", "Y_mean")
+    )
+    products, right = np.zeros_like(parts[0].products), np.zeros_like(parts[0].right)
+    for part in parts:
+        away = part.Z_mean - Z_mean
+        products += part.products + part.count * np.outer(away, away)
+        right += part.right + part.count * np.outer(away, part.Y_mean - Y_mean)
+    return Moments(products, right, Z_mean, Y_mean, count)
 
 
 def _add_products(Z: Any, products: Array) -> None:

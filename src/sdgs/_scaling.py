@@ -13,12 +13,16 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 from sdgs._rows import narrow_indices, unit_rows
-from sdgs._validation import has_missing
+from sdgs._validation import has_missing, on_workers
 
 Array = NDArray[np.floating[Any]]
 SCALINGS = ("rows", "columns", "idf", None)
 
 _OFTEN = 0.2  # a larger share of negative entries is no accident
+
+_FILLS = 'scaling="columns" would fill sparse X with non-zeros. Pass it dense, or use "rows".'
+_COUNTS = 'scaling="idf" counts the samples that have a word, so X must be complete. Use "rows".'
+_OVERFLOWS = "X has columns whose variance overflows. Scale them down."
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +49,16 @@ class Scaling:
 
 def learn_scaling(X: Any, how: str | None) -> Scaling:
     """``how`` is one of ``SCALINGS``; see :class:`sdgs.SDGSClassifier`."""
+    if on_workers(X):
+        return scaling_from(X.column_statistics, how)
     scaler = None
     if how == "columns":
         if issparse(X):
-            raise ValueError('scaling="columns" would fill sparse X with non-zeros. Pass it dense, or use "rows".')
+            raise ValueError(_FILLS)
         scaler = _standardiser(X)
     elif how == "idf":
         if has_missing(X):
-            raise ValueError('scaling="idf" counts the samples that have a word, so X must be complete. Use "rows".')
+            raise ValueError(_COUNTS)
         if issparse(X):
             X = narrow_indices(X).copy()
             X.sum_duplicates()
@@ -68,14 +74,78 @@ def possible_scalings(X: Any) -> tuple[str, ...]:
     Measurements in different units must be made comparable first, and some of those are often negative. Rare words say
     more than frequent ones, except where they do not.
     """
+    if on_workers(X):
+        found = X.column_statistics
+        return _possible(X.is_sparse, found.missing, found.negative, found.observed, found.varies)
     if issparse(X):
-        return ("rows",) if has_missing(X) else ("idf", "rows")
-    observed = np.maximum((~np.isnan(X)).sum(axis=0), 1)
-    if ((X < 0).sum(axis=0) / observed).max() > _OFTEN:
-        return ("columns",)
+        return _possible(True, has_missing(X))
     with np.errstate(over="ignore", invalid="ignore"):
         varies = bool(np.isfinite(np.nanvar(np.nan_to_num(X), axis=0)).all())  # or it cannot be standardised
+    return _possible(False, False, (X < 0).sum(axis=0), (~np.isnan(X)).sum(axis=0), varies)
+
+
+def _possible(
+    sparse: bool, missing: bool, negative: Any = 0, observed: Any = 1, varies: bool = True
+) -> tuple[str, ...]:
+    if sparse:
+        return ("rows",) if missing else ("idf", "rows")
+    if (negative / np.maximum(observed, 1)).max() > _OFTEN:
+        return ("columns",)
     return ("rows", "columns") if varies else ("rows",)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnStatistics:
+    """What scalings go by, of the columns of samples that are not in one place.
+
+    Of sparse samples only ``missing`` and ``present`` are known.
+    """
+
+    n_samples: int
+    dtype: Any
+    sparse: bool
+    missing: bool  # whether any entry is
+    present: NDArray[np.int64]  # entries that are not zero
+    observed: NDArray[np.int64]
+    negative: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    squares: NDArray[np.float64]  # sums of squares about the mean
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Of what was observed of each column."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.squares / self.observed)
+
+    @property
+    def varies(self) -> bool:
+        """Whether no variance overflows."""
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(self.variance[self.observed > 0].astype(self.dtype)).all())
+
+
+def scaling_from(found: ColumnStatistics, how: str | None) -> Scaling:
+    """The scaling that ``learn_scaling`` learns from the samples themselves."""
+    scaler = None
+    if how == "columns":
+        if found.sparse:
+            raise ValueError(_FILLS)
+        scaler = StandardScaler()
+        n, mean, variance = found.observed, np.where(found.observed, found.mean, 0.0), found.variance
+        eps = np.finfo(np.float64).eps
+        with np.errstate(all="ignore"):
+            constant = variance <= n * eps * variance + (n * mean * eps) ** 2  # scikit-learn's bound for rounding
+        scale = np.where(constant | (n == 0), 1.0, np.sqrt(variance))
+        if not np.isfinite(scale).all():
+            raise ValueError(_OVERFLOWS)
+        scaler.mean_, scaler.var_, scaler.scale_, scaler.n_features_in_ = mean, variance, scale, mean.size
+        scaler.n_samples_seen_ = n if found.missing else found.n_samples
+    elif how == "idf":
+        if found.missing:
+            raise ValueError(_COUNTS)
+        scaler = TfidfTransformer(norm=None)
+        scaler.idf_ = (np.log((found.n_samples + 1) / (found.present + 1)) + 1).astype(found.dtype)
+    return Scaling(scaler, how is not None)
 
 
 def _standardiser(X: Array) -> StandardScaler:
@@ -85,5 +155,5 @@ def _standardiser(X: Array) -> StandardScaler:
     unknown = np.isnan(X).all(axis=0)
     scaler.mean_[unknown], scaler.scale_[unknown] = 0.0, 1.0
     if not np.isfinite(scaler.scale_).all():
-        raise ValueError("X has columns whose variance overflows. Scale them down.")
+        raise ValueError(_OVERFLOWS)
     return scaler

@@ -82,8 +82,8 @@ class CrossFit:
             )
         affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
         self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
-        if self.rows.size < labels.shape[0]:
-            X, labels = X[self.rows], labels[self.rows]
+        drawn = slice(None) if self.rows.size == labels.shape[0] else self.rows  # samples on workers come here by it
+        X, labels = X[drawn], labels[drawn]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
         self._penalties, self._decision = tuple(penalties), decision
         self._Y = labels.toarray().astype(np.float64)

@@ -130,6 +130,10 @@ class View:
         result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
         return [cleaned, image, result.codes, result.sparse_l1_norms()]
 
+    def without_rows(self) -> "View":
+        """The same without what it knows of the training samples, which nothing that is read from it depends on."""
+        return self if self.decomposition is None else replace(self, decomposition=self.decomposition.without_rows())
+
     def narrowed(self, X: Any, labels: Any, n_jobs: int | None) -> "View":
         """The same for reading from no more than ``WIDEST`` features: those that say most in samples X."""
         if sum(self._sizes) <= WIDEST:
@@ -207,18 +211,7 @@ def learn_view(
         return known[key]
 
     def taken_apart(X: Any) -> Decomposition:
-        return decompose(
-            X,
-            labels,
-            n_components=_proper(setting.n_components, X.shape[1]),
-            residual_size=training.residual_size,
-            solver=training.solver,  # type: ignore[arg-type]  # checked by decompose
-            max_iter=training.max_iter,
-            tol=training.tol,
-            random_state=training.seed,
-            n_jobs=training.n_jobs,
-            checkpoint=training.checkpoint,
-        )
+        return decomposed(X, labels, setting, training)
 
     dirty = is_dirty(X, setting)
     decomposition = None
@@ -240,6 +233,22 @@ def learn_view(
     cleaned_by = (setting.alpha, setting.huber) if dirty else None
     kernel = once((setting.scaling, setting.n_components, setting.gamma, cleaned_by), mapped)
     return replace(view, kernel=kernel).narrowed(X, labels, training.n_jobs)
+
+
+def decomposed(X: Any, labels: Any, setting: Setting, training: Training) -> Decomposition:
+    """Scaled samples taken apart."""
+    return decompose(
+        X,
+        labels,
+        n_components=_proper(setting.n_components, X.shape[1]),
+        residual_size=training.residual_size,
+        solver=training.solver,  # type: ignore[arg-type]  # checked by decompose
+        max_iter=training.max_iter,
+        tol=training.tol,
+        random_state=training.seed,
+        n_jobs=training.n_jobs,
+        checkpoint=training.checkpoint,
+    )
 
 
 def _proper(ranks: Any, n_features: int) -> Any:

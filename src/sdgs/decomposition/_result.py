@@ -1,6 +1,6 @@
 """The frozen result of the training decomposition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,15 @@ class Decomposition:
         """(n, p, k): samples, features, labels."""
         n, p = self.residual.shape
         return n, p, len(self.rows)
+
+    def without_rows(self) -> "Decomposition":
+        """The same with the subspaces, and without the samples that they were learnt from."""
+        return replace(
+            self,
+            coefficients=tuple(U[:0] for U in self.coefficients),
+            rows=tuple(rows[:0] for rows in self.rows),
+            residual=self.residual[:0],
+        )
 
     def low_rank(self, label: int) -> Any:
         """L^i as a dense (n, p) matrix, zero outside the label's rows."""

@@ -1,8 +1,8 @@
 """The alternation of all workers together: what the client does between their sums.
 
-For each label only sums of p x r numbers travel, N^T (N A) from the workers and the subspace Q back to them, to and from
-those that have rows of the label. The subspaces of one level of labels go with the question for the sums of the next, so a
-sweep has a round trip a level (in the first sweep two), and three more for the residual.
+For each label only sums of p x r numbers travel: N^T (N A) from the workers and the subspace Q back to them, and only
+from and to those that have rows of the label. The subspaces of one level of labels go with the question for the sums of
+the next. So a sweep has a round trip a level (in the first sweep two), and three more for the residual.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from uuid import uuid4
 
 from distributed import Future
@@ -37,12 +37,10 @@ class Crew:
 
     def _begin(self, X: Rows, chains: Sequence[Any], dense: bool) -> None:
         p, sparse = X.shape[1], X.is_sparse and not dense
+        keys = [f"sdgs-part-{uuid4().hex}" for _ in chains]
         self._futures = [
-            self._client.submit(
-                *(Part, (last - first, p), X.dtype),
-                **{"sparse": sparse, "actor": True, "workers": [worker], "key": f"sdgs-part-{uuid4().hex}"},
-            )
-            for (first, last), worker in zip(self.bounds, self._workers, strict=True)
+            self._client.submit(Part, (last - first, p), X.dtype, sparse=sparse, actor=True, workers=[worker], key=key)
+            for (first, last), worker, key in zip(self.bounds, self._workers, keys, strict=True)
         ]
         self._parts = [self._answer(future) for future in self._futures]
 
@@ -92,7 +90,7 @@ class Crew:
                     if worker not in there:
                         raise lost(f"The worker {worker}") from None
 
-    def _raise(self, error: Exception) -> Any:
+    def _raise(self, error: Exception) -> NoReturn:
         """Say that a worker was lost, if that is what the error means."""
         for future, worker in zip(self._futures, self._workers, strict=True):
             if future.status != "finished":

@@ -8,10 +8,10 @@ from distributed import get_worker
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from sdgs._validation import check_features
 from sdgs.decomposition._alternation import Solver, Whole, slices
 from sdgs.decomposition._steps import Array, Indices
 from sdgs.distributed._pages import Pages
+from sdgs.distributed._rows import checked
 from sdgs.distributed._selection import Between, Sample, between, sampled
 from sdgs.distributed._state import DensePart, SparsePart
 
@@ -113,7 +113,7 @@ class Part:
 
     def factors(self) -> list[tuple[Array, Array]]:
         """Of the coefficients of each label: the triangular factor, and the sum of the rows."""
-        return [(np.linalg.qr(U, mode="r"), U.sum(axis=0)) for U in self._state.U]
+        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in self._state.U]
 
     def coefficients(self, turned: Sequence[Array] | None = None) -> list[Array]:
         """Of each label; in other axes if those are given."""
@@ -136,7 +136,7 @@ class Part:
 
 def hand_over(_: None, block: Any, part: Any, start: int, dtype: Any, dense: bool) -> None:
     """Give rows to the part that is on the same worker, a piece after the other."""
-    block = check_features(block, missing=True).astype(dtype, copy=False)
+    block = checked(block, dtype)
     step = max(1, _PIECE_BYTES // max(block.shape[1] * np.dtype(dtype).itemsize, 1))
     for piece in slices(block.shape[0], step):
         rows = block[piece]

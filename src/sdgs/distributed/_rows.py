@@ -84,12 +84,11 @@ class Rows:
         )
         return f"Rows({sha256(''.join(found).encode()).hexdigest()})"
 
-    def mapped(self, function: Callable[[Any], Any]) -> "Rows":
-        """What ``function`` makes of checked blocks: as many rows and columns, and the same type."""
+    def mapped(self, function: Callable[[Any], Any]) -> Any:
+        """The Dask array of what ``function`` makes of checked blocks: as many rows and columns, and the same type."""
         meta = csr_array((0, 0), dtype=self.dtype) if self.is_sparse else np.empty((0, 0), dtype=self.dtype)
         changed = delayed(_Checked(function, self.dtype))
-        blocks = da.map_blocks(_apply, self.array, changed, dtype=self.dtype, meta=meta)
-        return Rows(blocks)
+        return da.map_blocks(_apply, self.array, changed, dtype=self.dtype, meta=meta)
 
     def parts(self, most: int) -> list[list[Block]]:
         """Blocks shared out: contiguous, about as many rows in each of at most ``most`` parts, and none empty."""
@@ -143,23 +142,24 @@ class _Checked:
     dtype: Any
 
     def __call__(self, block: Any) -> Any:
-        return self.function(_checked(block, self.dtype)) if block.shape[0] else block.astype(self.dtype)
+        return self.function(checked(block, self.dtype)) if block.shape[0] else block.astype(self.dtype)
 
 
 def _apply(block: Any, function: Callable[[Any], Any]) -> Any:
     return function(block)
 
 
-def _checked(block: Any, dtype: Any) -> Any:
+def checked(block: Any, dtype: Any) -> Any:
+    """A block with rows as training wants it; refused if it cannot be."""
     return check_features(block, missing=True).astype(dtype, copy=False)
 
 
 def _some(block: Any, index: NDArray[np.intp], dtype: Any) -> Any:
-    return _checked(block[index], dtype)
+    return checked(block[index], dtype)
 
 
 def _hash(block: Any, dtype: Any) -> str:
-    return fingerprint(_checked(block, dtype))
+    return fingerprint(checked(block, dtype))
 
 
 def _client() -> Client:
