@@ -228,9 +228,25 @@ def test_raw_measurements_need_no_care():
     assert np.corrcoef(filled[::2, 3], raw[600::2, 3])[0, 1] > 0.9
 
 
+@pytest.mark.parametrize("metric", ["f1", "hamming_loss"])
+def test_positive_measurements_in_different_units(metric):
+    """Age, income, blood pressure: none is ever negative, but their sum means nothing. Gaps are none either."""
+    rng = np.random.default_rng(0)
+    age, pressure = rng.uniform(0, 90, 400), rng.normal(125, 15, 400)
+    X = np.column_stack([age, rng.lognormal(10, 0.8, 400), pressure, rng.normal(75, 10, 400)])
+    Y = np.column_stack([age > 60, pressure > 130, X[:, 3] > 80])
+    model = SDGSClassifier(2, metric=metric, random_state=0).fit(X, Y)
+    assert model.scaling_ == "columns"
+    gappy = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    gappy[:, 1] = np.nan
+    assert SDGSClassifier(2, metric=metric, random_state=0).fit(gappy, Y).scaling_ == "columns"
+
+
 def test_what_is_a_sum_is_not_centred(digits, model):
     assert model.scaling_ == "rows"
     assert model.scaler_ is None
+    gappy = np.where(np.random.default_rng(0).random(digits[0].X.shape) < 0.1, np.nan, digits[0].X)
+    assert SDGSClassifier(random_state=0).fit(gappy[:300], digits[0].Y[:300]).scaling_ == "rows"
     assert SDGSClassifier(random_state=0).fit(csr_matrix(digits[0].X), digits[0].Y).scaling_ in ("rows", "idf")
     with pytest.raises(ValueError, match='scaling="columns" would fill sparse X'):
         SDGSClassifier(scaling="columns").fit(csr_matrix(digits[0].X), digits[0].Y)

@@ -35,7 +35,7 @@ ALLOWED = {
     "_readout": ({"_readout_kernel"}, set()),
     "_readout_kernel": ({"_compiled"}, set()),
     "_decision": ({"_arrays"}, set()),
-    "_search": ({"_checkpoint", "_decision", "_readout", "_scaling", "_views"}, set()),
+    "_search": ({"_checkpoint", "_decision", "_readout", "_scaling", "_validation", "_views"}, set()),
     "explanation": ({"_validation", "coding", "displays"}, set()),
     "_member": ({"_readout", "_scaling", "_views"}, set()),
     "_files": (set(), set()),

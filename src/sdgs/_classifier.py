@@ -82,11 +82,13 @@ class SDGSClassifier(SDGSModel):
         How samples are made comparable. ``"rows"`` brings every sample to unit Euclidean norm, in training and
         prediction; ``alpha``, ``huber``, ``threshold`` and ``penalty`` are made for that. ``"columns"`` standardises
         the features before it, and ``"idf"`` weights them before it by inverse document frequency, for words.
-        ``"auto"`` means ``"columns"`` for dense samples of which a feature is often negative, such as measurements in
-        different units; ``"rows"`` for other dense ones, such as images, which mean a sum; and for sparse ones, such as
-        counts of words, ``"idf"`` or ``"rows"``, whichever lets a ridge regression of the samples alone predict better
-        in cross-validation (with ``readout="norm"`` ``"idf"``), but ``"rows"`` if entries are missing. Often is more
-        than one time in five: less may be corrupted. None takes the data as they are.
+        ``"auto"`` has a quick look where there is a choice: at how well a ridge regression of the samples alone
+        predicts in cross-validation. Dense samples of which a feature is often negative have ``"columns"``. Other dense
+        ones have ``"rows"``, made for what means a sum, such as images; but ``"columns"`` where that is better by five
+        points of F1 in the look, as it is for measurements in different units. Sparse ones, such as counts of words,
+        have ``"idf"`` or ``"rows"``, whichever is better in the look, but ``"rows"`` if entries are missing. With
+        ``readout="norm"`` there is no look: ``"rows"`` for dense and ``"idf"`` for sparse samples. Often is more than
+        one time in five: less may be corrupted. None takes the data as they are.
     solver : {"brp", "svd", "brp-fresh"}, default="brp"
         See :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -224,8 +226,7 @@ class SDGSClassifier(SDGSModel):
             penalties = PENALTIES if self.penalty == "auto" else (float(self.penalty),)
             attempt = self._cross_fit(X, labels, scalings, training, penalties)
             if possible:
-                # Whether features are measurements or a sum is for their owner to know, not for a quick look.
-                setting = replace(setting, scaling=attempt.best_scaling(possible if is_sparse(X) else possible[:1]))
+                setting = replace(setting, scaling=attempt.best_scaling(possible))
             # Entries of sparse data are words and the like: few, and none of them wild.
             axes = {"huber": HUBERS} if self.huber == "auto" and not is_sparse(X) else {}
             best, _ = walk(setting, axes, attempt)

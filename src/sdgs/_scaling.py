@@ -71,8 +71,8 @@ def possible_scalings(X: Any) -> tuple[str, ...]:
     """What may suit ``X``, the likeliest first.
 
     Counts and images have no negative entries but corrupted ones, and mean sums: centring would take that from them.
-    Measurements in different units must be made comparable first, and some of those are often negative. Rare words say
-    more than frequent ones, except where they do not.
+    Measurements in different units must be made comparable first; where one of them is often negative they are no sum.
+    Rare words say more than frequent ones, except where they do not.
     """
     if on_workers(X):
         found = X.column_statistics

@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold
 
 from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
+from sdgs._validation import has_missing
 from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
 _ENOUGH = 2_000_000  # scores to compare two penalties on
 _WORTH = 0.001
+_CLEARLY = 0.05
 MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
@@ -134,17 +138,26 @@ class CrossFit:
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
-        penalty, uses_norms, scores = max(choices, key=lambda choice: self._value(choice[2][some], self._Y[some]))
-        return Trial(setting, penalty, uses_norms, self._value(scores, self._Y), self.rows, scores)
+        decision, Y = self._decision, self._Y[some]
+        penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some], Y, decision))
+        return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, scores)
 
     def best_scaling(self, candidates: Sequence[str]) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
 
-        A quick look, without subspaces: whether rare words say more than frequent ones shows without them.
+        A quick look, without subspaces: whether rare words say more than frequent ones shows without them. Whether
+        dense features are measurements or mean a sum shows less well: parts of a sum gain up to three points of F1 by
+        being standardised in this look, and lose by it in earnest. So for dense samples the first candidate it is
+        unless another is better by five, whatever the metric. Missing entries are the mean of their column here.
         """
+        if len(candidates) == 1:
+            return candidates[0]
+        dense = not issparse(self._X)
+        observed = SimpleImputer(keep_empty_features=True).fit_transform(self._X) if has_missing(self._X) else self._X
+        decision = replace(self._decision, metric="f1") if dense else self._decision
 
         def tried(how: str) -> float:
-            X = self._scalings(how)(self._X)[0]
+            X = self._scalings(how)(observed)[0]
             Z = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
 
             def features(fold: int) -> tuple[list[Any], list[Any], tuple[int]]:
@@ -153,14 +166,18 @@ class CrossFit:
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-            return max(self._value(scores[some], self._Y[some]) for scores in paths)
+            return max(_value(scores[some], self._Y[some], decision) for scores in paths)
 
-        return candidates[0] if len(candidates) == 1 else max(candidates, key=tried)
+        found = {how: tried(how) for how in candidates}
+        if dense:
+            found[candidates[0]] += _CLEARLY
+        return max(candidates, key=lambda how: found[how])
 
-    def _value(self, scores: Array, Y: Array) -> float:
-        """The metric of what cross-fitted scores predict."""
-        P = calibrate(scores, Y).probabilities(scores)
-        return value(self._decision.metric, Y, self._decision.labels(P))
+
+def _value(scores: Array, Y: Array, decision: Decision) -> float:
+    """The metric of what cross-fitted scores predict."""
+    P = calibrate(scores, Y).probabilities(scores)
+    return value(decision.metric, Y, decision.labels(P))
 
 
 def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
