@@ -200,17 +200,18 @@ def cross_fitted(
     return scores
 
 
-def calibrate(scores: Array, Y: NDArray[Any]) -> Calibration:
+def calibrate(scores: Array, Y: NDArray[Any], enough: int = _ENOUGH) -> Calibration:
     """Fit the probabilities of all labels together, from scores of samples that the scores were not learnt from.
 
     Few labels have the samples for a calibration of their own, and one for all is wrong for the rare ones. So slope and
     offset are linear in the log-odds of a label's frequency: four numbers in all. Where that would turn a label's order
-    around, one slope for all; and where scores say nothing, as those of noise do, the frequencies alone.
+    around, one slope for all; and where scores say nothing, as those of noise do, the frequencies alone. About
+    ``enough`` of the scores are used.
     """
     n, k = scores.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
     odds = np.log(frequency / (1 - frequency))
-    some = every_so_often(n, k, _ENOUGH)
+    some = every_so_often(n, k, enough)
     scores, n = scores[some], len(scores[some])
     target = np.asarray(Y[some], dtype=bool).ravel()
     if not target.all() and target.any():

@@ -26,6 +26,7 @@ from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by
 Array = NDArray[np.floating[Any]]
 
 _ENOUGH = 2_000_000  # scores to compare two penalties on
+_CALIBRATED_ON = 100_000  # of those, for a calibration that is used for the comparison alone
 _WORTH = 0.001
 _CLEARLY = 0.05
 MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
@@ -176,7 +177,7 @@ class CrossFit:
 
 def _value(scores: Array, Y: Array, decision: Decision) -> float:
     """The metric of what cross-fitted scores predict."""
-    P = calibrate(scores, Y).probabilities(scores)
+    P = calibrate(scores, Y, _CALIBRATED_ON).probabilities(scores)
     return value(decision.metric, Y, decision.labels(P))
 
 
