@@ -1,4 +1,5 @@
 import pickle
+from email.message import Message
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
+from sdgs._base import documentation
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.demo import run_demo
 
@@ -304,3 +306,20 @@ def test_not_fitted():
         SDGSClassifier().predict([[1.0]])
     with pytest.raises(NotFittedError):
         SDGSClassifier().contributions([[1.0]])
+
+
+@pytest.mark.parametrize("address", ["https://example.org/sdgs/", None])
+def test_documentation_link(address, monkeypatch):
+    """In scikit-learn's HTML view, where the installed package says where its documentation is."""
+    known = Message()
+    known["Project-URL"] = "Source, https://example.org/source"
+    if address:
+        known["Project-URL"] = f"Documentation, {address}"
+    monkeypatch.setattr("sdgs._base.metadata", lambda _: known)
+    documentation.cache_clear()
+    page = "https://example.org/sdgs/api/sdgs.SDGSClassifier.html"
+    try:
+        assert (page in SDGSClassifier()._repr_html_()) == bool(address)
+        assert SDGSClassifier()._get_doc_link() == (page if address else "")
+    finally:
+        documentation.cache_clear()

@@ -292,6 +292,8 @@ def test_in_a_notebook():
     model, X = fitted("rows")
     explanation = model.explain(X[:8])
     assert "and 3 more samples" in explanation._repr_html_()
+    assert re.fullmatch(r"<Explanation of 8 samples: \d+ labels, \d+ features>", repr(explanation))
+    assert re.fullmatch(r"<SampleExplanation of 0: .*>", repr(explanation[0]))
     assert str(explanation).endswith("... and 3 more samples.")
     assert "more samples" not in str(explanation[:5])
 

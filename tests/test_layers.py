@@ -35,10 +35,11 @@ ALLOWED = {
     "_readout": ({"_readout_kernel"}, set()),
     "_readout_kernel": ({"_compiled"}, set()),
     "_decision": ({"_arrays"}, set()),
-    "_search": ({"_checkpoint", "_decision", "_readout", "_scaling", "_validation", "_views"}, set()),
+    "_search": ({"_checkpoint", "_decision", "_progress", "_readout", "_scaling", "_validation", "_views"}, set()),
     "explanation": ({"_validation", "coding", "displays"}, set()),
     "_member": ({"_readout", "_scaling", "_views"}, set()),
     "_files": (set(), set()),
+    "_progress": (set(), set()),
     "_pages": (set(), {"jinja2"}),
     "_container": ({"_files"}, set()),
     "_checkpoint": ({"", "_container"}, set()),
@@ -52,8 +53,8 @@ ALLOWED = {
         set(),
     ),
     "_model": (
-        {"_base", "_decision", "_member", "_persistence", "_readout", "_scaling", "_search", "_validation", "_views"}
-        | {"explanation"},
+        {"_base", "_decision", "_member", "_persistence", "_progress", "_readout", "_scaling", "_search", "_validation"}
+        | {"_views", "explanation"},
         set(),
     ),
     "_load": ({"_classifier", "_classifier_cv", "_persistence"}, set()),

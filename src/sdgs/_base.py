@@ -1,7 +1,8 @@
 """What every multi-label classifier here has in common: targets in many forms, taken in and given back."""
 
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import cache, wraps
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -85,12 +86,31 @@ class LabelTarget:
         return labels
 
 
+@cache
+def documentation() -> str:
+    """Where the documentation of the installed package is; empty if it does not say."""
+    try:
+        addresses = metadata("sdgs").get_all("Project-URL") or []
+    except PackageNotFoundError:  # run from its source
+        return ""
+    named = dict(str(address).split(", ", 1) for address in addresses)
+    return named.get("Documentation", "").rstrip("/")
+
+
 class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
     """Validates and gives labels back the way they came. A subclass learns, scores and decides.
 
     It has ``_check_parameters()``, ``_fit(X, labels)`` with a boolean CSC label matrix, ``_scores(X)`` of shape (n, k),
     and ``_positive(scores)``.
     """
+
+    _doc_link_module = "sdgs"
+
+    @property
+    def _doc_link_template(self) -> str:
+        """For the link in scikit-learn's HTML view; there is none without an address."""
+        address = documentation()
+        return f"{address}/api/{{estimator_module}}.{{estimator_name}}.html" if address else ""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from samples and their labels.

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
-from sdgs._search import walk
+from sdgs._search import Trial, walk
 from sdgs._validation import check_choice, check_number, is_sparse
 from sdgs._views import Setting
 
@@ -128,6 +128,9 @@ class SDGSClassifier(SDGSModel):
     have more than 4096 columns together, labels are read from the 4096 that say most of them, each column for itself.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
 
+    With scikit-learn 1.9 or newer ``set_callbacks`` takes its callbacks, such as :class:`sklearn.callback.ProgressBar`.
+    Their tasks are to choose (settings, and the folds of each) and to learn. A request to stop early is not heard.
+
     :class:`SDGSClassifierCV` finds the parameters itself.
 
     Attributes
@@ -221,16 +224,24 @@ class SDGSClassifier(SDGSModel):
         if self.readout == "norm":
             if possible:
                 setting = replace(setting, scaling=possible[0])
-            self._members = [self._member(X, labels, scalings(setting.scaling), setting, training)]
+            with self._task.part("learn", share=1.0):
+                self._members = [self._member(X, labels, scalings(setting.scaling), setting, training)]
         else:
             penalties = PENALTIES if self.penalty == "auto" else (float(self.penalty),)
-            attempt = self._cross_fit(X, labels, scalings, training, penalties)
+            cross_fit = self._cross_fit(X, labels, scalings, training, penalties)
             if possible:
-                setting = replace(setting, scaling=attempt.best_scaling(possible))
+                setting = replace(setting, scaling=cross_fit.best_scaling(possible))
             # Entries of sparse data are words and the like: few, and none of them wild.
             axes = {"huber": HUBERS} if self.huber == "auto" and not is_sparse(X) else {}
-            best, _ = walk(setting, axes, attempt)
-            self._read_out(X, labels, scalings, training, [best])
+            with self._task.part("choose", n_parts=len(HUBERS) if axes else 1, share=0.75) as choosing:
+
+                def attempt(setting: Setting) -> Trial:
+                    with choosing.part("setting", n_parts=self.cv + 1) as trying:
+                        return cross_fit(setting, trying)
+
+                best, _ = walk(setting, axes, attempt)
+            with self._task.part("learn", n_parts=1, share=0.25) as learning:
+                self._read_out(X, labels, scalings, training, [best], learning)
         self._set_attributes()
 
     def _scores(self, X: Any) -> NDArray[Any]:

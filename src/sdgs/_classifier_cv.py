@@ -89,8 +89,6 @@ class SDGSClassifierCV(SDGSModel):
     'rows'
     """
 
-    _progress: Callable[[float, str], None] | None = None  # is told what of the budget is spent, and a few words
-
     def __init__(
         self,
         *,
@@ -164,19 +162,21 @@ class SDGSClassifierCV(SDGSModel):
 
         def attempt(setting: Setting) -> Trial:
             nonlocal spent
-            spent += trying * relative_cost(setting, k, X.shape[1])
+            cost = trying * relative_cost(setting, k, X.shape[1])
+            spent += cost
             began = perf_counter()
-            trial = cross_fit(setting)
+            with choosing.part("setting", n_parts=self.cv + 1, share=cost / self.budget) as task:
+                trial = cross_fit(setting, task)
             seconds.append(perf_counter() - began)
-            if self._progress is not None:
-                self._progress(spent, f"{self.metric} {abs(trial.value):.3f}")
+            choosing.say(f"{self.metric} {abs(trial.value):.3f}")
             if self.verbose:
                 chosen = ", ".join(f"{name}={value}" for name, value in asdict(setting).items())
                 sys.stderr.write(f"{spent:.1f} of {self.budget:g} fits: {chosen}: ")
                 sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
             return trial
 
-        first, tried = walk(start, axes, attempt, affordable)
+        with self._task.part("choose", n_parts=None, share=0.75) as choosing:
+            first, tried = walk(start, axes, attempt, affordable)
         ranked = self._to_average(first, tried, self.budget - spent, fitting, k, X.shape[1])
         best = [tried[i] for i in ranked]
         self.cv_results_: dict[str, list[Any]] = {
@@ -188,10 +188,12 @@ class SDGSClassifierCV(SDGSModel):
             "averaged": [i in ranked for i in range(len(tried))],
         }
         self.best_score_, self.best_params_ = first.value, asdict(first.setting)
-        if cross_fit.rows.size < n:
-            on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
-            best = [on_all(trial.setting) for trial in best]
-        self._read_out(X, labels, scalings, training, best)
+        again = cross_fit.rows.size < n
+        with self._task.part("learn", n_parts=(1 + again) * len(best), share=0.25) as learning:
+            if again:
+                on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
+                best = [on_all(trial.setting) for trial in learning.each("choose again", best)]
+            self._read_out(X, labels, scalings, training, best, learning)
         self._set_attributes()
         setting = best[0].setting
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha

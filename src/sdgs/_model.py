@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from sdgs._base import MultiLabelClassifier, by_blocks
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
 from sdgs._persistence import save_model
+from sdgs._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._readout import calibrate, ridge_path
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling
 from sdgs._search import CrossFit, Trial
@@ -46,11 +47,13 @@ def _reads_by_ridge(model: "SDGSModel") -> bool:
     return True
 
 
-class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
+class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     """Base of the classifiers. A subclass has the parameters that are named here and finds the settings."""
 
     _missing_values = True
     _takes_blocks = True
+    _progress: Listener | None = None
+    _task: Task
     readout = "ridge"
 
     scaling: str | None
@@ -66,6 +69,23 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
     random_state: Any
     n_jobs: int | None
     checkpoint: Any
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Self:
+        context = None
+        if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9: choosing parameters, then learning with them
+            context = self._init_callback_context(max_subtasks=2)
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        self._task = Task(self, context)
+        try:
+            super().fit(X, y)
+        finally:
+            del self._task
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self
+
+    fit.__doc__ = MultiLabelClassifier.fit.__doc__
 
     def _training(self) -> Training:
         # One seed for all that is random; an int is that of `decompose` itself.
@@ -125,10 +145,11 @@ class SDGSModel(OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
         scalings: Callable[[str | None], Scaling],
         training: Training,
         trials: list[Trial],
+        task: Task,
     ) -> None:
         """Learn the members from all samples, and how to calibrate and decide on what they say on average."""
         self._members = []
-        for trial in trials:
+        for trial in task.each("setting", trials):
             scaling = scalings(trial.setting.scaling)
             self._members.append(self._member(X, labels, scaling, trial.setting, training, trial))
         Y = labels[trials[0].rows].toarray().astype(np.float64)

@@ -176,7 +176,7 @@ class Calibration:
 def cross_fitted(
     features: Callable[[int], tuple[Iterable[Any], Iterable[Any], Sequence[int]]],
     Y: Array,
-    folds: Sequence[Fold],
+    folds: Iterable[Fold],
     penalties: Sequence[float],
     n_widths: int,
 ) -> list[list[Array]]:

@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold
 
 from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
+from sdgs._progress import Task
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
 from sdgs._validation import has_missing
@@ -98,10 +99,11 @@ class CrossFit:
         self._scaled: tuple[str | None, Any] | None = None
         self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
 
-    def __call__(self, setting: Setting) -> Trial:
-        """Try a setting, unless that was done before and kept."""
+    def __call__(self, setting: Setting, task: Task | None = None) -> Trial:
+        """Try a setting, unless that was done before and kept. ``task`` has a part for each fold, and one more."""
+        task = task or Task()
         if self._training.checkpoint is None:
-            return self._tried(setting)
+            return self._tried(setting, task)
         checkpoint = Checkpoint(self._training.checkpoint, "trial", self._depends_on, setting)
         kept = checkpoint.load()
         if kept is not None:
@@ -109,7 +111,7 @@ class CrossFit:
                 return self._restored(setting, **kept)
             except (IndexError, TypeError, ValueError):
                 checkpoint.distrust("it does not fit the data.")
-        trial = self._tried(setting)
+        trial = self._tried(setting, task)
         choice = np.array([self._penalties.index(trial.penalty), trial.uses_norms], dtype=np.int64)
         checkpoint.store({"choice": choice, "value": np.array(trial.value), "scores": trial.scores})
         return trial
@@ -120,7 +122,7 @@ class CrossFit:
             raise ValueError("scores must have one column a label.")
         return Trial(setting, self._penalties[number], bool(uses_norms), float(value), self.rows, scores)
 
-    def _tried(self, setting: Setting) -> Trial:
+    def _tried(self, setting: Setting, task: Task) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
             self._scaled = setting.scaling, self._scalings(setting.scaling)(self._X)[0]
             self._known = [{} for _ in self._folds]
@@ -135,12 +137,14 @@ class CrossFit:
                 )
             return view.blocks(X[train], n_jobs), view.blocks(X[test], n_jobs), view.widths
 
-        without, with_norms = cross_fitted(features, self._Y, self._folds, self._penalties, 2)
+        folds = task.each("fold", self._folds)
+        without, with_norms = cross_fitted(features, self._Y, folds, self._penalties, 2)
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
         decision, Y = self._decision, self._Y[some]
-        penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some], Y, decision))
+        with task.part("penalties"):
+            penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some], Y, decision))
         return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, scores)
 
     def best_scaling(self, candidates: Sequence[str]) -> str:

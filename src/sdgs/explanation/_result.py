@@ -230,6 +230,12 @@ class SampleExplanation:
 
         return SampleDecompositionDisplay.from_explanation(self).plot(ax=ax, shape=shape, **options)
 
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{name} {100 * share:.0f} %" for name, share in zip(self.label_names, self.shares, strict=True)
+        )
+        return f"<SampleExplanation of {self.name!r}: {parts or 'no labels'}>"
+
     def __str__(self) -> str:
         return self.text()
 
@@ -349,6 +355,10 @@ class Explanation(Sequence[SampleExplanation]):
     def plot(self, i: int = 0, *, shape: tuple[int, ...] | None = None, ax: Any = None, **options: Any) -> Any:
         """A picture of sample ``i``; see :meth:`SampleExplanation.plot`."""
         return self.samples[i].plot(shape=shape, ax=ax, **options)
+
+    def __repr__(self) -> str:
+        n, k, p = self.shape
+        return f"<Explanation of {n} samples: {k} labels, {p} features>"
 
     def __str__(self) -> str:
         more = len(self) - words.SHOWN
