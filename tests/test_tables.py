@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.datasets import dump_svmlight_file
 
-from sdgs.datasets import DataFileError, load, load_svmlight, read, read_blocks
+from sdgs.datasets import DataFileError, LabelGuess, guess_labels, load, load_svmlight, read, read_blocks
 
 SONGS = """id,title,tempo,loud,is_calm,is_sad
 a1,One,90,0.5,yes,0
@@ -110,7 +110,11 @@ def test_standard_input(monkeypatch):
         ("x,l\n1.5,3\n", None, "They are 'x', 'l'"),
         ("l\n1\n", ["l"], "no column is left as a feature"),
         ("x,l\n'0,5',1\n", ["l"], "line 2: 3 cells"),
-        ("x;l\n0,5;1\n", ["l"], "no column is left as a feature .*'0,5' in line 2 is not a number"),
+        ("x;l\n0,5;1\n", ["l"], "line 2, column 'x': '0,5' is a number with a decimal comma; save the file with"),
+        ("x y l\n1 2 1\n", [], "only one column, named 'x y l'. Columns must have a comma, a semicolon"),
+        ("1,0.5,1\n2,0.7,0\n", ["1"], "the first line has numbers, where the names of the columns should be"),
+        ("x,l\n1,1\ninf,1\n", ["l"], "line 3, column 'x': 'inf' is infinite; .* mend it .*--drop"),
+        ("x,l\n" + "1,1\n" * 12 + "l0,1\n", ["l"], "line 14, column 'x': 'l0' is not a number. Other cells of the"),
         ('x,l\n"1"2,1\n', ["l"], "line 2: not as CSV should be"),
         ('x,l\n1,1\n"2,1\n3,1\n', ["l"], r"line 3: not as CSV should be \(unexpected end of data"),
         (b"\xff\xfex\x00,\x00l\x00\n\x00\x00\xd8\n\x00", ["l"], "not text"),
@@ -124,17 +128,95 @@ def test_a_broken_table_gives_one_error(csv_file, content, labels, message):
 
 
 def test_cells_that_only_look_like_numbers(csv_file):
-    text = "month,inf,big,word,none,,l\n2021_03,inf,1e999,x,,1,1\n2021_04,1,2,y,?,2,0\n"
+    text = "month,word,none,,l\n2021_03,x,,1,1\n2021_04,y,?,2,0\n"
     data = read(csv_file("keep," + text.replace("\n20", "\n1,20")), labels=["l"])
     assert data.feature_names == ("keep",)
     assert dict(data.dropped) == {
         "month": "'2021_03' in line 2 is not a number",
-        "inf": "'inf' in line 2 is infinite; leave the cell empty if the value is unknown",
-        "big": "'1e999' in line 2 is infinite; leave the cell empty if the value is unknown",
         "word": "'x' in line 2 is not a number",
         "none": "it is empty",
         "": "it has no name, so an index",
     }
+
+
+def test_names_that_are_numbers(csv_file):
+    """Pixels and wavelengths go up, and no row of data does."""
+    assert read(csv_file("0,1,2,l\n5,6,7,1\n"), labels=["l"]).feature_names == ("0", "1", "2")
+    assert read(csv_file("400.5,401,l\n5,6,1\n"), labels=["l"]).feature_names == ("400.5", "401")
+
+
+def test_a_cell_that_is_wrong_in_a_later_block(csv_file, monkeypatch):
+    monkeypatch.setattr("sdgs.datasets._tables._BLOCK_CELLS", 9)
+    text = "x,t,l\n" + "1,2,1\n" * 20
+    with pytest.raises(DataFileError, match="line 22, column 'x': 'oops' is not a number"):
+        read(csv_file(text + "oops,2,1\n"), labels=["l"])
+    data = read(csv_file(text + "1,a,1\n" * 10), labels=["l"])  # too many to be slips
+    assert data.dropped == (("t", "'a' in line 22 is not a number"),)
+
+
+LISTS = 'id,x,kinds\na1,1,"sad; calm"\na2,2,\na3,3,NA\na4,4,sad\n'
+
+
+@pytest.mark.parametrize("mark", [";", "|", ","])
+def test_one_column_that_lists_labels(csv_file, mark):
+    path = csv_file(LISTS.replace(";", mark))
+    data = read(path, label_column="kinds")
+    assert (data.feature_names, data.label_names) == (("x",), ("calm", "sad"))
+    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0], [NAN, NAN], [0, 1]])
+    options = {"labels": ["sad", "calm"], "with_labels": True, "label_column": "kinds", "keep": ["i*"]}
+    (block,) = read_blocks(path, features=["x"], **options)
+    np.testing.assert_array_equal(block.Y, [[1, 1], [0, 0], [NAN, NAN], [1, 0]])
+    assert block.kept == {"id": ["a1", "a2", "a3", "a4"]}
+
+
+def test_lists_of_labels_in_parquet(tmp_path):
+    lists = pa.array([["sad", "calm"], [], None, ["sad"]])
+    pq.write_table(pa.table({"x": [1, 2, 3, 4], "n": [1, None, 3, 4], "kinds": lists}), tmp_path / "data.parquet")
+    data = read(tmp_path / "data.parquet", label_column="kinds")
+    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0], [NAN, NAN], [0, 1]])
+    (block,) = read_blocks(tmp_path / "data.parquet", features=["x"], label_column="kinds", keep=["n", "x"])
+    assert block.kept == {"n": ["1", "", "3", "4"], "x": ["1", "2", "3", "4"]}
+
+
+def test_listed_labels_that_a_model_knows(csv_file):
+    """A comma that is part of a name does not separate; others are left out with a warning."""
+    path = csv_file('x,kinds\n1,"a, b;c"\n2,"a, b"\n3,d;c\n')
+    assert read(path, label_column="kinds").label_names == ("a, b", "c", "d")
+    with pytest.warns(UserWarning, match="labels left out, for the model does not know them: 'd'"):
+        (block,) = read_blocks(path, features=["x"], labels=["a, b", "c"], with_labels=True, label_column="kinds")
+    np.testing.assert_array_equal(block.Y, [[1, 1], [1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_column": "kind"}, "no column is named 'kind', which should be a column that lists labels. Near it"),
+        ({"label_column": "*"}, "one column lists the labels, but '\\*' means 'id', 'x', 'kinds'"),
+        ({"label_column": "kinds", "labels": ["x"]}, "or the one that lists them, not both"),
+        ({"label_column": "kinds", "drop": ["kinds"]}, "cannot be a label and be left out"),
+        ({"label_column": "kinds", "format": "svmlight"}, "A column that lists labels needs CSV or Parquet"),
+    ],
+)
+def test_mistakes_with_lists_of_labels(csv_file, options, message):
+    with pytest.raises(DataFileError, match=message):
+        read(csv_file(LISTS), **options)
+    with pytest.raises(DataFileError, match="the column 'kinds' lists no labels"):
+        read(csv_file("x,kinds\n1,\n"), label_column="kinds")
+    with pytest.raises(DataFileError, match="To keep columns needs CSV or Parquet"):
+        next(read_blocks(csv_file("", "data.svm"), features=["1"], keep=["id"]))
+
+
+def test_what_may_be_labels(csv_file):
+    rows = "".join(f"t{i},{i},{i % 2},{i % 3},{i % 2},yes,Song {i},a{';b' * (i % 2)}\n" for i in range(9))
+    guess = guess_labels(csv_file("id,x,w_1,w_2,is_b,is_[c],title,kinds\n" + rows))
+    assert guess.columns == ("is_b", "is_[c]")  # w_1 never is 2, but belongs to w_2
+    assert guess.chosen_by == ("is_*",)
+    assert guess.lists == ("kinds",)
+    assert guess_labels(csv_file("x,a,is_b\n3,1,0\n")).chosen_by == ("is_b",)
+    assert guess_labels(csv_file("x,a,b\n3,1,0\n")).chosen_by == ("a", "b")
+    kinds = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(9))
+    assert guess_labels(csv_file("x,kind\n" + kinds)).lists == ("kind",)
+    assert guess_labels(csv_file("1 1:2\n", "data.svm")) == LabelGuess()
 
 
 def test_long_fields(csv_file):

@@ -1,6 +1,7 @@
 """From the text of a cell to a number."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sdgs.datasets._arff import FALSE, TRUE
 
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
@@ -46,8 +48,24 @@ def _number(cell: str, place: int) -> float:
         value = math.nan
     if not math.isfinite(value):
         what = "infinite; leave the cell empty if the value is unknown" if math.isinf(value) else "not a number"
+        if _DECIMAL_COMMA.fullmatch(text):
+            what = "a number with a decimal comma; save the file with decimal points"
         raise BadCellError(place, cell, what)
     return value
+
+
+def count_text(cells: Sequence[str]) -> int:
+    """Cells that are not meant to be numbers."""
+    return sum(_is_text(cell.strip().lower()) for cell in cells)
+
+
+def _is_text(text: str) -> bool:
+    if text in MISSING or text in _WORDS or _DECIMAL_COMMA.fullmatch(text):
+        return False
+    try:
+        return math.isnan(float(text)) or "_" in text
+    except ValueError:
+        return True
 
 
 def yes_or_no(cells: Sequence[str]) -> NDArray[np.float64]:

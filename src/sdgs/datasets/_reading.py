@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from sdgs.datasets._cells import BadCellError
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._formats import meka_dataset, mulan_labels, says_labels
+from sdgs.datasets._label_lists import LabelGuess, label_matrix, labels_in, separators_beside
 from sdgs.datasets._selection import chosen, listed, near
 from sdgs.datasets._streams import STDIN, stated
 from sdgs.datasets._svmlight import load_svmlight, svmlight_lines
-from sdgs.datasets._tables import Source, open_table, table_dataset
+from sdgs.datasets._tables import Source, guess_in, list_column, open_table, table_dataset
 
 FORMATS = ("arff", "csv", "tsv", "parquet", "svmlight")
 _FORMAT_OF = {
@@ -26,6 +27,7 @@ _FORMAT_OF = {
     **dict.fromkeys((".svm", ".libsvm", ".txt"), "svmlight"),
     ".pq": "parquet",
 }
+_TABLES = ("csv", "tsv", "parquet")
 _BLOCK_ROWS = 4096  # of a file that is read as a whole
 
 
@@ -41,17 +43,21 @@ class Block:
         The labels that were asked for, 0 or 1; dense with NaN where some are missing. None if none were.
     position : int
         Bytes of the file that were read so far.
+    kept : dict of lists of str
+        The columns that were to be kept as they are.
     """
 
     X: Any
     Y: Any
     position: int
+    kept: dict[str, list[str]] = field(default_factory=dict)
 
 
 def read(
     path: str | Path,
     *,
     labels: Sequence[str] | None = None,
+    label_column: str | None = None,
     xml: str | Path | None = None,
     drop: Sequence[str] = (),
     format: str | None = None,  # noqa: A002
@@ -69,6 +75,10 @@ def read(
         needs it only if no XML file beside it names them, as Mulan's do (``NAME.xml`` for ``NAME.arff`` and
         ``NAME-train.arff``), and its relation does not say how many labels there are, as MEKA's do. Empty: there are
         none.
+    label_column : str, optional
+        Instead of ``labels``, for CSV and Parquet: the one column that lists all labels of a sample, as in
+        ``calm;sad``. Between them is a semicolon or else a bar or else a comma, the first of these that the column has.
+        An empty cell means that a sample has none.
     xml : str or Path, optional
         Mulan's file of labels, if it is elsewhere.
     drop : sequence of str, default=()
@@ -82,8 +92,9 @@ def read(
     -------
     Dataset
         As for :func:`load_arff` and :func:`load_svmlight`. Columns of CSV and Parquet files are features if they hold
-        numbers, or yes and no, or true and false, and are dropped otherwise; ``dropped`` says why. Empty cells, NA and
-        ? are missing values. Label cells are 0 or 1, or the same words.
+        numbers, or yes and no, or true and false, and are dropped otherwise; ``dropped`` says why. If only few cells of
+        a column are something else, that is an error. Empty cells, NA and ? are missing values. Label cells are 0 or 1,
+        or the same words.
 
     Examples
     --------
@@ -100,6 +111,10 @@ def read(
     (('title', "'One' in line 2 is not a number"),)
     """
     kind = _format(path, format)
+    if label_column is not None:
+        _check_table(kind, path, "A column that lists labels")
+        if labels or xml:
+            raise DataFileError(f"{stated(path)}: give the labels' columns, or the one that lists them, not both.")
     if kind == "svmlight":
         if labels or xml or drop:
             raise DataFileError(f"{stated(path)}: svmlight files have labels by number, and no columns to name.")
@@ -109,7 +124,32 @@ def read(
     if labels is None and xml is not None:
         labels = mulan_labels(Path(xml))
     with open_table(path, kind, max_bytes) as source:
-        return table_dataset(source, labels, drop)
+        return table_dataset(source, labels, drop, label_column)
+
+
+def guess_labels(path: str | Path, *, format: str | None = None) -> LabelGuess:  # noqa: A002
+    """Which columns of a CSV or Parquet file look like labels, by its first rows.
+
+    Parameters
+    ----------
+    path, format
+        As for :func:`read`.
+
+    Returns
+    -------
+    LabelGuess
+        Empty for other formats, which say it themselves.
+    """
+    kind = _format(path, format)
+    if kind not in _TABLES:
+        return LabelGuess()
+    with open_table(path, kind, None) as source:
+        return guess_in(source)
+
+
+def _check_table(kind: str, path: str | Path, what: str) -> None:
+    if kind not in _TABLES:
+        raise DataFileError(f"{stated(path)}: {what} needs CSV or Parquet.")
 
 
 def read_blocks(
@@ -118,6 +158,8 @@ def read_blocks(
     features: Sequence[str],
     labels: Sequence[str] = (),
     with_labels: bool = False,
+    label_column: str | None = None,
+    keep: Sequence[str] = (),
     format: str | None = None,  # noqa: A002
 ) -> Generator[Block]:
     """Read the columns that a model knows, block by block, so that files may be larger than memory.
@@ -135,6 +177,10 @@ def read_blocks(
         Columns that may be in the file as well, without a warning.
     with_labels : bool, default=False
         Whether to read them, for ``Y``. Then all must be there.
+    label_column : str, optional
+        Of a CSV or Parquet file the column that lists the labels, if they have no columns of their own.
+    keep : sequence of str, default=()
+        Columns of a CSV or Parquet file to have as they are, as text. Names or patterns.
     format : {"arff", "csv", "tsv", "parquet", "svmlight"}, optional
         Where the name does not say.
 
@@ -143,13 +189,17 @@ def read_blocks(
     Block
     """
     kind = _format(path, format)
+    if label_column is not None:
+        _check_table(kind, path, "A column that lists labels")
+    if keep:
+        _check_table(kind, path, "To keep columns")
     if kind == "svmlight":
         yield from _svmlight_blocks(path, features, labels if with_labels else None)
     elif kind == "arff":
         yield from _arff_blocks(_not_stdin(path), features, labels, with_labels)
     else:
         with open_table(path, kind, None) as source:
-            yield from _table_blocks(source, features, labels, with_labels)
+            yield from _table_blocks(source, features, labels, with_labels, label_column, keep)
 
 
 def _format(path: str | Path, given: str | None) -> str:
@@ -240,17 +290,29 @@ def _ignored(names: Sequence[str], file: str) -> None:
         warnings.warn(f"{file}: left out, for the model does not know them: {listed(names)}.", stacklevel=4)
 
 
-def _table_blocks(source: Source, features: Sequence[str], labels: Sequence[str], with_labels: bool) -> Iterator[Block]:
+def _table_blocks(
+    source: Source,
+    features: Sequence[str],
+    labels: Sequence[str],
+    with_labels: bool,
+    label_column: str | None,
+    keep: Sequence[str],
+) -> Iterator[Block]:
     _places(features, source.names, source.name)
-    wanted = list(labels) if with_labels else []
+    listing = [] if label_column is None else [list_column(source, label_column)]
+    wanted = list(labels) if with_labels and not listing else []
     for name in wanted:
         if name not in source.names:
             raise DataFileError(
-                f"{source.name}: no column is named {name!r}, which is a label of the model. {near(name, source.names)}"
+                f"{source.name}: no column is named {name!r}, which is a label of the model. "
+                f"{near(name, source.names)} If one column lists the labels, name it (label_column=..., on the command "
+                "line --label-column)."
             )
-    known = {*features, *labels, ""}
+    kept = chosen(keep, source.names, source.name, "column to keep")
+    known = {*features, *labels, *listing, *kept, ""}
     _ignored([name for name in source.names if name not in known], source.name)
-    for rows in source.rows([*features, *wanted]):
+    separators, strange = separators_beside(labels), set[str]()
+    for rows in source.rows(list(dict.fromkeys([*features, *wanted, *listing, *kept]))):
         X, Y = np.empty((len(rows.lines), len(features))), np.empty((len(rows.lines), len(wanted)))
         for target, names, column in ((X, features, rows.features), (Y, wanted, rows.labels)):
             for j, name in enumerate(names):
@@ -258,7 +320,15 @@ def _table_blocks(source: Source, features: Sequence[str], labels: Sequence[str]
                     target[:, j] = column(name)
                 except BadCellError as error:
                     raise source.bad_cell(error, rows, name) from None
-        yield Block(X, Y if with_labels else None, rows.position)
+        if with_labels and listing:
+            Y, others = label_matrix([labels_in(cell, separators) for cell in rows.cells(listing[0])], labels)
+            if others and not strange:
+                strange = others
+                some = listed(sorted(others))
+                warnings.warn(
+                    f"{source.name}: labels left out, for the model does not know them: {some}.", stacklevel=3
+                )
+        yield Block(X, Y if with_labels else None, rows.position, {name: rows.texts(name) for name in kept})
 
 
 def _arff_blocks(path: Path, features: Sequence[str], labels: Sequence[str], with_labels: bool) -> Iterator[Block]:

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets._cells import BadCellError, numbers, yes_or_no
+from sdgs.datasets._cells import BadCellError, count_text, numbers, yes_or_no
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets._label_lists import LabelGuess, guessed, label_matrix, labels_in, separator_in
 from sdgs.datasets._selection import chosen, listed
 from sdgs.datasets._streams import STDIN, Stream, opened, text_lines
 
 _BLOCK_CELLS = 1 << 17
 _MAX_FIELD = 16 << 20  # characters of one cell; the standard library's own limit is too small for a text
 _DELIMITERS = ",;\t|"
+_SLIPS = 0.1  # cells of a column of numbers that may be wrong, at most; a column with more is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,15 @@ class Rows:
             raise BadCellError(int(wrong[0]), f"{values[wrong[0]]:g}", "neither 0 nor 1")
         return values
 
+    def cells(self, name: str) -> Sequence[Any]:
+        """A column as it is: text in CSV; in Parquet also numbers, lists, and None where it is missing."""
+        cells = self.columns[name]
+        return cells if isinstance(cells, tuple) else cells.to_pylist()
+
+    def texts(self, name: str) -> list[str]:
+        """A column as text, empty where it is missing."""
+        return ["" if cell is None else str(cell) for cell in self.cells(name)]
+
 
 class Source:
     """A table that is open: the names of its columns, and its rows by blocks."""
@@ -58,9 +69,11 @@ class Source:
 
     def bad_cell(self, error: BadCellError, rows: Rows, column: str) -> DataFileError:
         """The error in words."""
-        return DataFileError(
-            f"{self.name}, line {rows.lines[error.place]}, column {column!r}: {_short(error.text)} is {error.what}."
-        )
+        return DataFileError(f"{self.where(error, rows, column)}: {_short(error.text)} is {error.what}.")
+
+    def where(self, error: BadCellError, rows: Rows, column: str) -> str:
+        """The file, the line and the column."""
+        return f"{self.name}, line {rows.lines[error.place]}, column {column!r}"
 
     def _check_names(self) -> None:
         twice = [name for i, name in enumerate(self.names) if name and name in self.names[:i]]
@@ -84,6 +97,11 @@ class CsvSource(Source):
         self._blank = blank
         self._reader = csv.reader(chain([first], lines), delimiter=delimiter or _delimiter(first), strict=True)
         self.names = tuple(name.strip() for name in next(self._records())[1])
+        if _are_values(self.names):
+            raise DataFileError(
+                f"{self.name}: the first line has numbers, where the names of the columns should be. Write a line with "
+                "names above it."
+            )
         self._check_names()
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
@@ -112,6 +130,17 @@ class CsvSource(Source):
             by_column = list(zip(*(record for _, record in block), strict=True))
             cells = {name: by_column[place[name]] for name in columns}
             yield Rows(cells, [line for line, _ in block], self._stream.position)
+
+
+def _are_values(names: Sequence[str]) -> bool:
+    """Whether the names are a row of data: mostly numbers, which do not go up as those of pixels or wavelengths do."""
+    found = []
+    for name in names:
+        try:
+            found.append(float(name))
+        except ValueError:
+            continue
+    return 2 * len(found) > len(names) and not (np.diff(found) > 0).all()
 
 
 def _delimiter(line: str) -> str:
@@ -186,29 +215,33 @@ def open_table(path: str | Path, kind: str, max_bytes: int | None) -> Iterator[S
         yield ParquetSource(path)
 
 
-def table_dataset(source: Source, labels: Sequence[str] | None, drop: Sequence[str]) -> Dataset:
+def table_dataset(
+    source: Source, labels: Sequence[str] | None, drop: Sequence[str], label_column: str | None = None
+) -> Dataset:
     """A whole table. Columns that are not numbers, are empty, or have no name are dropped, and it says why."""
-    if labels is None:
+    if labels is None and label_column is None:
         raise DataFileError(_which_labels(source))
-    label_names = chosen(labels, source.names, source.name)
+    label_names = chosen(labels or [], source.names, source.name)
+    listing = [] if label_column is None else [list_column(source, label_column)]
     left_out = chosen(drop, source.names, source.name, "column to leave out")
-    both = [name for name in label_names if name in left_out]
+    both = [name for name in [*label_names, *listing] if name in left_out]
     if both:
         raise DataFileError(f"{source.name}: {listed(both)} cannot be a label and be left out.")
     dropped = dict.fromkeys(left_out, "left out, as asked for")
     if "" in source.names:
         dropped[""] = "it has no name, so an index"
-    features = [name for name in source.names if name not in dropped and name not in set(label_names)]
+    features = [name for name in source.names if name not in dropped and name not in {*label_names, *listing}]
     parts: list[dict[str, NDArray[np.float64]]] = []
     truth: list[NDArray[np.float64]] = []
-    for rows in source.rows([*features, *label_names]):
+    lists: list[Any] = []
+    slips: dict[str, _Slip] = {}
+    for rows in source.rows([*features, *label_names, *listing]):
         part = {}
         for name in features:
-            if name not in dropped:
-                try:
-                    part[name] = rows.features(name)
-                except BadCellError as error:
-                    dropped[name] = f"{_short(error.text)} in line {rows.lines[error.place]} is {error.what}"
+            try:
+                part[name] = rows.features(name)
+            except BadCellError as error:
+                slips.setdefault(name, _Slip(error, rows.lines[error.place])).add(rows.cells(name))
         parts.append(part)
         truth.append(np.empty((len(rows.lines), len(label_names))))
         for j, name in enumerate(label_names):
@@ -216,16 +249,22 @@ def table_dataset(source: Source, labels: Sequence[str] | None, drop: Sequence[s
                 truth[-1][:, j] = rows.labels(name)
             except BadCellError as error:
                 raise source.bad_cell(error, rows, name) from None
+        lists += [cell for name in listing for cell in rows.cells(name)]
     if not parts:
         raise DataFileError(f"{source.name}: there are no rows below the names of the columns.")
+    for name, slip in slips.items():
+        if slip.text <= _SLIPS * len(np.concatenate(truth)):
+            raise DataFileError(slip.in_words(source.name, name))
+        dropped[name] = f"{_short(slip.error.text)} in line {slip.line} is {slip.error.what}"
     columns = {name: np.concatenate([part[name] for part in parts]) for name in features if name not in dropped}
     for name in [name for name, values in columns.items() if np.isnan(values).all()]:
         dropped[name] = "it is empty"
         del columns[name]
     if not columns:
-        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:3])
-        raise DataFileError(f"{source.name}: no column is left as a feature ({reasons or 'all are labels'}).")
+        raise DataFileError(_no_features(source, dropped))
     Y = np.concatenate(truth)
+    if label_column is not None:
+        label_names, Y = _from_lists(lists, source.name, label_column)
     missing = np.isnan(Y)
     return Dataset(
         X=np.column_stack(list(columns.values())),
@@ -237,16 +276,71 @@ def table_dataset(source: Source, labels: Sequence[str] | None, drop: Sequence[s
     )
 
 
+@dataclass
+class _Slip:
+    """The first cell of a column that is not a number, and how many are not even meant to be one."""
+
+    error: BadCellError
+    line: int
+    text: int = 0
+
+    def add(self, cells: Sequence[Any]) -> None:
+        self.text += count_text(["" if cell is None else str(cell) for cell in cells])
+
+    def in_words(self, file: str, column: str) -> str:
+        return (
+            f"{file}, line {self.line}, column {column!r}: {_short(self.error.text)} is {self.error.what}. "
+            "Other cells of the column are numbers: mend it (empty is a missing value), or leave the column out "
+            "(drop=[...], on the command line --drop)."
+        )
+
+
+def list_column(source: Source, name: str) -> str:
+    """The column that lists labels; an error with names near it if it is not there."""
+    found = chosen([name], source.names, source.name, "column that lists labels")
+    if len(found) > 1:
+        raise DataFileError(f"{source.name}: one column lists the labels, but {name!r} means {listed(found)}.")
+    return found[0]
+
+
+def _from_lists(cells: Sequence[Any], file: str, column: str) -> tuple[list[str], NDArray[np.float64]]:
+    mark = separator_in(cells)
+    lists = [labels_in(cell, mark) for cell in cells]
+    names = sorted({label for listed in lists for label in listed or []})
+    if not names:
+        raise DataFileError(f"{file}: the column {column!r} lists no labels.")
+    return names, label_matrix(lists, names)[0]
+
+
+def _no_features(source: Source, dropped: dict[str, str]) -> str:
+    if len(source.names) == 1 and dropped:
+        return (
+            f"{source.name}: there is only one column, named {_short(source.names[0])}. Columns must have a comma, a "
+            "semicolon, a tab or a bar between them."
+        )
+    reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:3])
+    return f"{source.name}: no column is left as a feature ({reasons or 'all are labels'})."
+
+
+def guess_in(source: Source) -> LabelGuess:
+    """Which columns may be labels, by the first rows."""
+    rows = next(source.rows(source.names), None)
+    if rows is None:
+        return LabelGuess()
+    names = [name for name in source.names if name]
+    binary = [name for name in names if _is_binary(rows, name)]
+    return guessed(names, binary, {name: rows.cells(name) for name in names if _is_text(rows, name)})
+
+
 def _which_labels(source: Source) -> str:
     """That labels must be named, and which columns look as if they were some."""
-    rows = next(source.rows(source.names), None)
-    binary = [] if rows is None else [name for name in source.names if name and _is_binary(rows, name)]
-    hint = (
-        f"These hold only 0 and 1, or yes and no: {listed(binary)}." if binary else f"They are {listed(source.names)}."
-    )
+    guess = guess_in(source)
+    hints = [f"These hold only 0 and 1, or yes and no: {listed(guess.columns)}."] if guess.columns else []
+    if guess.lists:
+        hints.append(f"{listed(guess.lists)} may list them all (label_column=..., --label-column).")
     return (
         f"{source.name}: which columns are labels? Name them, or give a pattern such as 'genre_*' "
-        f"(labels=[...], on the command line --labels). {hint}"
+        f"(labels=[...], on the command line --labels). {' '.join(hints) or f'They are {listed(source.names)}.'}"
     )
 
 
@@ -255,6 +349,14 @@ def _is_binary(rows: Rows, name: str) -> bool:
         return not bool(np.isnan(rows.labels(name)).all())
     except BadCellError:
         return False
+
+
+def _is_text(rows: Rows, name: str) -> bool:
+    try:
+        rows.features(name)
+    except BadCellError:
+        return all(cell is None or isinstance(cell, str | list) for cell in rows.cells(name))
+    return False
 
 
 def _short(text: str) -> str:
