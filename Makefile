@@ -8,8 +8,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
 
+# Arrays of other libraries need SCIPY_ARRAY_API, and SciPy is to be tested as most have it: so in two runs.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest tests/test_arrays.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check

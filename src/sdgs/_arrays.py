@@ -7,7 +7,7 @@ otherwise. So what comes through the door says where to compute: the rest follow
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_cupy_array, is_torch_array
+from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_torch_array
 from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import issparse
@@ -62,7 +62,7 @@ def like(array: Any, X: Any) -> Any:
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of ``X``."""
-    return X[rows] if on_host(X) else namespace(X).take(X, like(rows, X), axis=0)
+    return namespace(X).take(X, like(rows, X), axis=0) if is_array_api_obj(X) and not on_host(X) else X[rows]
 
 
 def expit(x: Any) -> Any:

@@ -13,7 +13,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sdgs._validation import canonical, check_labels, is_dask_array
+from sdgs._arrays import dispatched, like, namespace, on_host, to_host
+from sdgs._validation import canonical, check_labels, float_dtypes, is_dask_array
 
 _BLOCK_BYTES = 1 << 28  # of scores
 
@@ -40,14 +41,17 @@ class LabelTarget:
 
     _missing_values = False  # whether NaN in X means that an entry was not observed
     _takes_blocks = False  # whether X may be a Dask array, larger than memory
+    _any_array = False  # whether arrays of other libraries are computed with where they are
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
+        if dispatched(X) and not self._any_array:
+            X = to_host(X)
         X = validate_data(
             self,
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=(np.float64, np.float32),
+            dtype=float_dtypes(X),
             order="C",
             ensure_all_finite="allow-nan" if self._missing_values else True,
         )
@@ -64,7 +68,7 @@ class LabelTarget:
         if is_frame and not y.columns.is_unique:
             raise ValueError("y has columns of the same name. Rename them: each is a label.")
         if not self._sparse_labels:
-            y = y.to_numpy() if is_frame else np.asarray(y)
+            y = y.to_numpy() if is_frame else to_host(y) if dispatched(y) else np.asarray(y)
         self._one_class_a_sample = not (is_frame or issparse(y)) and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
         if self._one_class_a_sample:
             y = column_or_1d(y, warn=True)
@@ -140,7 +144,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         return self
 
     @by_blocks
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> Any:
         """Evidence for each label.
 
         Returns
@@ -151,10 +155,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_parameters()
         X = self._check_X(X, reset=False)
-        scores = self._scores(X).astype(X.dtype)
-        if self._one_class_a_sample and scores.shape[1] == 2:
-            return np.asarray(scores[:, 1] - scores[:, 0])
-        return scores
+        scores = namespace(X).astype(self._scores(X), X.dtype)
+        return scores[:, 1] - scores[:, 0] if self._one_class_a_sample and scores.shape[1] == 2 else scores
 
     @by_blocks
     def predict(self, X: Any) -> Any:
@@ -172,28 +174,36 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         features = self._check_X(X, reset=False)
         if self._one_class_a_sample:
             # From what decision_function shows, so that the two agree where scores are equal in the precision of X.
-            parts = [self._scores(block).astype(features.dtype).argmax(axis=1) for block in self._blocks(features)]
-            return self.classes_[np.concatenate(parts)]
+            xp, dtype = namespace(features), features.dtype
+            best = [xp.argmax(xp.astype(self._scores(block), dtype), axis=1) for block in self._blocks(features)]
+            if self.classes_.dtype.kind in "biuf":
+                return xp.take(like(self.classes_, features), xp.concat(best))
+            return self.classes_[to_host(xp.concat(best))]
         positive = self._decided(features)  # not from that: thresholds are exact
         if self._label_columns is not None:
             import pandas as pd
 
             index = X.index if isinstance(X, pd.DataFrame) else None
-            return pd.DataFrame(positive, index=index, columns=self._label_columns.index).astype(self._label_columns)
+            frame = pd.DataFrame(to_host(positive), index=index, columns=self._label_columns.index)
+            return frame.astype(self._label_columns)
         return positive
 
     def _decided(self, X: Any) -> Any:
         """0/1 as ``y`` was, by blocks of rows: their scores may take far more memory than what comes of them."""
         parts = []
         for block in self._blocks(X):
-            part = self._positive(self._scores(block)).astype(self._label_dtype)
-            parts.append(csr_array(part) if self._sparse_labels else part)
-        return csr_array(vstack(parts, format="csr")) if self._sparse_labels else np.vstack(parts)
+            part = self._positive(self._scores(block))
+            parts.append(csr_array(to_host(part)) if self._sparse_labels else part)
+        if self._sparse_labels:
+            return csr_array(vstack(parts, format="csr")).astype(self._label_dtype)
+        xp = namespace(X)
+        dtype = self._label_dtype if on_host(X) else getattr(xp, self._label_dtype.name)
+        return xp.concat([xp.astype(part, dtype) for part in parts])
 
     def _blocks(self, X: Any) -> Iterator[Any]:
         step = max(_BLOCK_BYTES // (8 * len(self.classes_)), 1024)
         for start in range(0, X.shape[0], step):
-            yield X[start : start + step]
+            yield X[start : min(start + step, X.shape[0]), :]
 
     def _check_parameters(self) -> None:
         raise NotImplementedError
@@ -211,5 +221,6 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self._missing_values
+        tags.array_api_support = self._any_array
         tags.classifier_tags.multi_label = True
         return tags

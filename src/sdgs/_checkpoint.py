@@ -8,10 +8,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 import sdgs
+from sdgs._arrays import to_host
 from sdgs._container import ModelFileError, read, write
 
 _FORMAT = "sdgs-checkpoint"
@@ -71,6 +73,8 @@ def fingerprint(*parts: Any) -> str:
     """The same for the same arrays, dense or sparse, and the same values of anything else that says what it is."""
     found = sha256()
     for part in parts:
+        if is_array_api_obj(part):
+            part = to_host(part)
         arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)
         for array in arrays:
             if isinstance(array, np.ndarray):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from sdgs._arrays import namespace
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import Trial, walk
@@ -244,18 +244,19 @@ class SDGSClassifier(SDGSModel):
                 self._read_out(X, labels, scalings, training, [best], learning)
         self._set_attributes()
 
-    def _scores(self, X: Any) -> NDArray[Any]:
+    def _scores(self, X: Any) -> Any:
         """The l1 norm of each label's part of a sample's code, or the log-odds of each label."""
         member = self._members[0]
         if self.readout == "norm":  # then the code can be weighted anew after the fit
             view = replace(member.view, setting=replace(member.view.setting, alpha=self.alpha))
-            return np.vstack([view.codes(block, self.n_jobs).l1_norms() for block in member.scaled_blocks(X)])
+            parts = [view.codes(block, self.n_jobs).l1_norms() for block in member.scaled_blocks(X)]
+            return namespace(X).concat(parts)
         if member.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')
         return super()._scores(X)
 
-    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
-        return np.asarray(scores >= self.threshold) if self.readout == "norm" else super()._positive(scores)
+    def _positive(self, scores: Any) -> Any:
+        return scores >= self.threshold if self.readout == "norm" else super()._positive(scores)
 
     def _check_parameters(self) -> None:
         """What ``decompose`` does not check."""

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sdgs._arrays import namespace
 from sdgs._readout import Ridge
 from sdgs._scaling import Scaling
 from sdgs._views import View
@@ -20,14 +18,15 @@ class Member:
     view: View
     ridge: Ridge | None
 
-    def scores(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
+    def scores(self, X: Any, n_jobs: int | None) -> Any:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
         blocks = self.scaled_blocks(X)
-        return np.vstack([self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)])
+        parts = [self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)]
+        return namespace(parts[0]).concat(parts)
 
     def scaled_blocks(self, X: Any) -> Iterator[Any]:
         """Samples scaled, some rows after the other: nothing is as large as X."""
         step = self.view.block_rows(X)
         for start in range(0, X.shape[0], step):
-            yield self.scaling(X[start : start + step])[0]
+            yield self.scaling(X[start : min(start + step, X.shape[0]), :])[0]

@@ -9,19 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.special import expit, log_expit, softmax
+from scipy.special import log_expit, softmax
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sdgs._arrays import expit, like, namespace, on_host, to_host
 from sdgs._base import MultiLabelClassifier, by_blocks
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
 from sdgs._persistence import save_model
 from sdgs._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._readout import calibrate, ridge_path
-from sdgs._scaling import SCALINGS, Scaling, learn_scaling
+from sdgs._scaling import SCALINGS, Scaling, learn_scaling, unit_of
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import (
     check_checkpoint,
@@ -51,6 +52,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
     """Base of the classifiers. A subclass has the parameters that are named here and finds the settings."""
 
     _missing_values = True
+    _any_array = True
     _takes_blocks = True
     _progress: Listener | None = None
     _task: Task
@@ -182,7 +184,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.widths[trial.uses_norms]
             ridge = next(ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width]))
-        return Member(scaling, view, ridge)
+        return Member(scaling, view.on_host(), ridge)  # wherever it was learnt: to be saved, and asked about any array
 
     def _set_attributes(self) -> None:
         """What the first member, the best one, was learnt with."""
@@ -194,9 +196,9 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         self.scaling_, self.scaler_ = first.view.setting.scaling, first.scaling.scaler
         self.huber_ = first.view.setting.huber
 
-    def _scores(self, X: Any) -> NDArray[Any]:
+    def _scores(self, X: Any) -> Any:
         """The log-odds of each label."""
-        scores = np.mean([member.scores(X, self.n_jobs) for member in self._members], axis=0)
+        scores = sum(member.scores(X, self.n_jobs) for member in self._members) / len(self._members)
         return self._calibration.log_odds(scores)
 
     def _positive(self, scores: Any) -> Any:
@@ -204,7 +206,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
 
     @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
     @by_blocks
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each label; only with ``readout="ridge"``.
 
         Returns
@@ -215,7 +217,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         check_is_fitted(self)
         self._check_parameters()
         X = self._check_X(X, reset=False)
-        return self._probabilities(self._scores(X)).astype(X.dtype)
+        return namespace(X).astype(self._probabilities(self._scores(X)), X.dtype)
 
     @by_blocks
     def transform(self, X: Any) -> Any:
@@ -238,11 +240,11 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         scaling, view = self._members[0].scaling, self._members[0].view
         X, norms = scaling(features)
         if not is_dirty(X, view.setting):
-            return features.copy()
-        cleaned = view.cleaned(X, self.n_jobs)
-        cleaned = csr_array(cleaned * norms[:, None]) if issparse(cleaned) else cleaned * norms[:, None]
-        cleaned = _unweighted(cleaned, self.scaler_).astype(features.dtype)
-        return csr_array(cleaned) if issparse(features) else cleaned
+            return features.copy() if on_host(features) else namespace(features).asarray(features, copy=True)
+        cleaned = scaling.undone(view.cleaned(X, self.n_jobs), norms)
+        if issparse(features):
+            return csr_array(cleaned).astype(features.dtype)
+        return namespace(features).astype(cleaned, features.dtype)
 
     def contributions(self, X: Any, labels: Any = None) -> NDArray[Any]:
         """What each label contributes to each sample, in the units of ``X``.
@@ -310,11 +312,11 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         """``scored``: whether to look at the evidence for labels, for which are predicted and how probable they are."""
         check_is_fitted(self)
         self._check_parameters()
-        features = self._check_X(X, reset=False)
+        features = to_host(self._check_X(X, reset=False))  # a look at some samples
         p, k = features.shape[1], len(self.components_)
         scores = self._scores(features) if scored else None
         probabilities = None if scores is None or self.readout == "norm" else self._probabilities(scores)
-        scaler, unit = self.scaler_, np.ones(p) * _scale(self.scaler_)
+        scaler, unit = self.scaler_, np.ones(p) * unit_of(self.scaler_)
         terms = Terms(
             check_names(label_names, "label_names", k, self.classes_),
             check_names(feature_names, "feature_names", p, getattr(self, "feature_names_in_", None)),
@@ -354,8 +356,11 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         assert residual is not None
         return csr_array(residual * norms[:, None] * unit).astype(features.dtype)
 
-    def _probabilities(self, log_odds: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(softmax(log_expit(log_odds), axis=1) if self._one_class_a_sample else expit(log_odds))
+    def _probabilities(self, log_odds: Any) -> Any:
+        if not self._one_class_a_sample:
+            return expit(log_odds)
+        P = softmax(log_expit(to_host(log_odds)), axis=1)  # one column a class: little to carry
+        return like(P, log_odds)
 
     def save(self, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
         """Write the fitted model to one file, which :func:`sdgs.load` reads; no pickle.
@@ -417,17 +422,3 @@ def _check_decision(decision: Any) -> None:
 def scalings_of(X: Any) -> Callable[[str | None], Scaling]:
     """The scalings of ``X``, each learnt when it is first asked for."""
     return cache(lambda how: learn_scaling(X, how))
-
-
-def _scale(scaler: Any) -> Any:
-    """What one of the scaled columns' units is in their own."""
-    if scaler is None:
-        return 1
-    return scaler.scale_ if isinstance(scaler, StandardScaler) else 1 / scaler.idf_
-
-
-def _unweighted(X: Any, scaler: Any) -> Any:
-    """The opposite of ``Scaling.columns``."""
-    if isinstance(scaler, StandardScaler):
-        return scaler.inverse_transform(X)
-    return X if scaler is None else csr_array(X * _scale(scaler)) if issparse(X) else X * _scale(scaler)

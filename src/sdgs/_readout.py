@@ -5,14 +5,18 @@ Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 from scipy.sparse import issparse
-from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+
+from sdgs._arrays import expit, like, namespace, on_host, put, to_host
 
 Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -27,9 +31,9 @@ class Ridge:
     coef: Array
     intercept: Array
 
-    def scores(self, Z: Array) -> Array:
+    def scores(self, Z: Any) -> Any:
         """One column a label; near 1 where the label is likely, near 0 where not."""
-        return np.asarray(Z[:, : self.coef.shape[1]] @ self.coef.T + self.intercept)
+        return Z[:, : self.coef.shape[1]] @ like(self.coef.T, Z) + like(self.intercept, Z)
 
 
 def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths: Sequence[int]) -> Iterator[Ridge]:
@@ -42,7 +46,10 @@ def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths
     still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, each
     dense or CSR, and is never in memory as a whole unless it has fewer rows than columns.
     """
-    if Y.shape[0] >= min(widths):
+    blocks = iter(blocks)
+    first = next(blocks)
+    blocks = chain([first], blocks)
+    if Y.shape[0] >= min(widths) or not on_host(first):
         yield from ridges(_moments(blocks, Y), penalties, widths)
     else:
         Z = np.vstack([block.toarray() if issparse(block) else block for block in blocks])
@@ -60,8 +67,8 @@ def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths
 class Moments:
     """Z^T Z and Z^T Y of centred Z and Y, the means of both, and the number of rows."""
 
-    products: Array
-    right: Array
+    products: Any
+    right: Any
     Z_mean: Array
     Y_mean: Array
     count: int
@@ -75,30 +82,38 @@ def ridges(moments: Moments, penalties: Sequence[float], widths: Sequence[int]) 
 
 
 class Sums:
-    """Of Z, of its squares and of its products with Y, about a point near the mean; some rows after the other."""
+    """Of Z, of its squares and of its products with Y, about a point near the mean; some rows after the other.
+
+    Sums are where Z is.
+    """
 
     def __init__(self, Z: Any, n_labels: int) -> None:
+        xp, p = namespace(Z), Z.shape[1]
+        zeros = partial(xp.zeros, dtype=xp.float64, device=None if on_host(Z) else device(Z))
         # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
         # one, and must stay sparse.
-        self._shift = np.zeros(Z.shape[1]) if issparse(Z) else Z.mean(axis=0)
-        self._products = np.zeros((Z.shape[1], Z.shape[1]))
-        self._right, self._total = np.zeros((Z.shape[1], n_labels)), np.zeros(Z.shape[1])
+        self._shift = zeros(p) if issparse(Z) else xp.mean(Z, axis=0)
+        self._products, self._right, self._total = zeros((p, p)), zeros((p, n_labels)), zeros(p)
         self.count = 0
 
     def add(self, Z: Any, Y: Any) -> None:
         """Some more rows."""
-        if self._shift.any():
+        xp = namespace(Z)
+        if not on_host(Z):
+            Y = like((Y.toarray() if issparse(Y) else Y).astype(np.float64), Z)
+        if not issparse(Z) or xp.any(self._shift):
             Z = (Z.toarray() if issparse(Z) else Z) - self._shift
-        _add_products(Z, self._products)
+        self._products = _add_products(Z, self._products)
         self._right += (Y.T @ Z).T
-        self._total += np.asarray(Z.sum(axis=0)).reshape(-1)
+        self._total += np.asarray(Z.sum(axis=0)).reshape(-1) if issparse(Z) else xp.sum(Z, axis=0)
         self.count += Z.shape[0]
 
     def moments(self, Y_mean: Array) -> Moments:
         """Given the mean of the labels of those rows."""
         mean = self._total / self.count
-        products = self._products - np.outer(self._total, mean)
-        return Moments(products, self._right - np.outer(self._total, Y_mean), mean + self._shift, Y_mean, self.count)
+        products = self._products - self._total[:, None] * mean[None, :]
+        right = self._right - self._total[:, None] * like(Y_mean, mean)[None, :]
+        return Moments(products, right, to_host(mean + self._shift), Y_mean, self.count)
 
 
 def _moments(blocks: Iterable[Any], Y: Any) -> Moments:
@@ -124,11 +139,11 @@ def merged(parts: Sequence[Moments]) -> Moments:
     return Moments(products, right, Z_mean, Y_mean, count)
 
 
-def _add_products(Z: Any, products: Array) -> None:
-    """Add Z^T Z."""
+def _add_products(Z: Any, products: Any) -> Any:
+    """``products`` with Z^T Z added, in place where it can be."""
     if not issparse(Z):
         products += Z.T @ Z
-        return
+        return products
     from sdgs._readout_kernel import add_products
 
     Z.sort_indices()
@@ -136,14 +151,25 @@ def _add_products(Z: Any, products: Array) -> None:
     add_products(Z.indptr, Z.indices, Z.data, above)
     products += above
     products += np.triu(above, 1).T
+    return products
 
 
 def _mean(Y: Any) -> Array:
     return np.asarray(Y.mean(axis=0), dtype=np.float64).reshape(-1)
 
 
-def _solved(A: Array, penalty: float, right: Array, widths: Sequence[int]) -> list[Array]:
-    """The solutions of (A + penalty) W = right for leading blocks of A."""
+def _solved(A: Any, penalty: float, right: Any, widths: Sequence[int]) -> list[Array]:
+    """The solutions of (A + penalty) W = right for leading blocks of A, on the host."""
+    if not on_host(A):
+        xp = namespace(A)
+        try:
+            shifted = A + penalty * xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
+            found = [to_host(xp.linalg.solve(shifted[:width, :width], right[:width, :])) for width in widths]
+        except (LinAlgError, RuntimeError):
+            found = [np.full(1, np.nan)]
+        if all(np.isfinite(W).all() for W in found):
+            return found
+        A, right = to_host(A), to_host(right)
     shifted = A.copy()
     shifted.flat[:: len(A) + 1] += penalty
     try:
@@ -164,13 +190,13 @@ class Calibration:
     slope: NDArray[np.float64]
     offset: NDArray[np.float64]
 
-    def log_odds(self, scores: Array) -> NDArray[np.float64]:
+    def log_odds(self, scores: Any) -> Any:
         """Of each label, from its score."""
-        return np.asarray(scores * self.slope + self.offset, dtype=np.float64)
+        return scores * like(self.slope, scores) + like(self.offset, scores)
 
-    def probabilities(self, scores: Array) -> NDArray[np.float64]:
+    def probabilities(self, scores: Any) -> Any:
         """Of each label, from its score."""
-        return np.asarray(expit(self.log_odds(scores)))
+        return expit(self.log_odds(scores))
 
 
 def cross_fitted(
@@ -179,7 +205,7 @@ def cross_fitted(
     folds: Iterable[Fold],
     penalties: Sequence[float],
     n_widths: int,
-) -> list[list[Array]]:
+) -> list[list[Any]]:
     """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
 
     ``features(i)`` gives the features of the training and of the test rows of fold i, in blocks, learnt from the
@@ -187,7 +213,7 @@ def cross_fitted(
     of those same rows is too good, and a penalty or a threshold chosen on it is wrong by far.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
-    scores = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]
+    scores: list[list[Any]] = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
@@ -195,12 +221,13 @@ def cross_fitted(
         blocks = None
         for number, model in enumerate(ridge_path(Z_train, Y[train], penalties, widths)):
             blocks = list(Z_test) if blocks is None else blocks  # after the training samples are dealt with
-            found = np.vstack([model.scores(Z) for Z in blocks])
-            scores[number % n_widths][number // n_widths][test] = found
+            parts = [model.scores(Z) for Z in blocks]
+            found, mine, place = namespace(parts[0]).concat(parts), scores[number % n_widths], number // n_widths
+            mine[place] = put(like(mine[place], found), like(test, found), found)
     return scores
 
 
-def calibrate(scores: Array, Y: NDArray[Any], enough: int = _ENOUGH) -> Calibration:
+def calibrate(scores: Any, Y: NDArray[Any], enough: int = _ENOUGH) -> Calibration:
     """Fit the probabilities of all labels together, from scores of samples that the scores were not learnt from.
 
     Few labels have the samples for a calibration of their own, and one for all is wrong for the rare ones. So slope and
@@ -212,7 +239,8 @@ def calibrate(scores: Array, Y: NDArray[Any], enough: int = _ENOUGH) -> Calibrat
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule: no log-odds are infinite
     odds = np.log(frequency / (1 - frequency))
     some = every_so_often(n, k, enough)
-    scores, n = scores[some], len(scores[some])
+    scores = to_host(scores[some, :])
+    n = len(scores)
     target = np.asarray(Y[some], dtype=bool).ravel()
     if not target.all() and target.any():
         columns = np.column_stack([scores.ravel(), np.tile(odds, n), (scores * odds).ravel()])

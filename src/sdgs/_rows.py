@@ -42,7 +42,8 @@ def _unit_rows_elsewhere(X: Any) -> tuple[Any, Any]:
     values = values / divisor
     observed = xp.maximum(xp.sum(xp.astype(~missing, X.dtype), axis=1), xp.ones_like(largest))
     norms = xp.sqrt(xp.sum(values * values, axis=1) * (X.shape[1] / observed))
-    return X / divisor / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None], largest * norms
+    with np.errstate(over="ignore"):  # of libraries that compute with NumPy
+        return X / divisor / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None], largest * norms
 
 
 def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:

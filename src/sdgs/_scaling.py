@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
+from sdgs._arrays import like, namespace, on_host, to_host
 from sdgs._rows import narrow_indices, unit_rows
 from sdgs._validation import has_missing, on_workers
 
@@ -34,6 +36,11 @@ class Scaling:
 
     def columns(self, X: Any) -> Any:
         """The samples with their columns weighted."""
+        if not on_host(X) and self.scaler is not None:
+            xp = namespace(X)
+            if isinstance(self.scaler, StandardScaler):
+                X = X - xp.astype(like(self.scaler.mean_, X), X.dtype)
+            return X / xp.astype(like(unit_of(self.scaler), X), X.dtype)
         if isinstance(self.scaler, StandardScaler):
             return self.scaler.transform(X.toarray() if issparse(X) else X)  # training was dense
         if isinstance(self.scaler, TfidfTransformer):
@@ -44,13 +51,31 @@ class Scaling:
     def __call__(self, X: Any) -> tuple[Any, Array]:
         """The samples as the method sees them, and the norms that they had before."""
         X = self.columns(X)
-        return unit_rows(X) if self.to_unit_rows else (X, np.ones(X.shape[0], dtype=X.dtype))
+        if self.to_unit_rows:
+            return unit_rows(X)
+        return X, namespace(X).ones((X.shape[0],), dtype=X.dtype, device=None if on_host(X) else device(X))
+
+    def undone(self, X: Any, norms: Any) -> Any:
+        """Samples that were scaled, in the units that they had."""
+        X = csr_array(X * norms[:, None]) if issparse(X) else X * norms[:, None]
+        if self.scaler is None:
+            return X
+        unit = like(unit_of(self.scaler), X)
+        X = csr_array(X * unit) if issparse(X) else X * unit
+        return X + like(self.scaler.mean_, X) if isinstance(self.scaler, StandardScaler) else X
+
+
+def unit_of(scaler: Any) -> Any:
+    """What one of the scaled columns' units is in their own."""
+    if scaler is None:
+        return 1
+    return scaler.scale_ if isinstance(scaler, StandardScaler) else 1 / scaler.idf_
 
 
 def learn_scaling(X: Any, how: str | None) -> Scaling:
     """``how`` is one of ``SCALINGS``; see :class:`sdgs.SDGSClassifier`."""
-    if on_workers(X):
-        return scaling_from(X.column_statistics, how)
+    if on_workers(X) or not on_host(X):
+        return scaling_from(_column_statistics(X), how)
     scaler = None
     if how == "columns":
         if issparse(X):
@@ -74,9 +99,9 @@ def possible_scalings(X: Any) -> tuple[str, ...]:
     Measurements in different units must be made comparable first; where one of them is often negative they are no sum.
     Rare words say more than frequent ones, except where they do not.
     """
-    if on_workers(X):
-        found = X.column_statistics
-        return _possible(X.is_sparse, found.missing, found.negative, found.observed, found.varies)
+    if on_workers(X) or not on_host(X):
+        found = _column_statistics(X)
+        return _possible(found.sparse, found.missing, found.negative, found.observed, found.varies)
     if issparse(X):
         return _possible(True, has_missing(X))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -122,6 +147,30 @@ class ColumnStatistics:
         """Whether no variance overflows."""
         with np.errstate(over="ignore"):
             return bool(np.isfinite(self.variance[self.observed > 0].astype(self.dtype)).all())
+
+
+def _column_statistics(X: Any) -> ColumnStatistics:
+    """Of samples on workers, or in an array of another library."""
+    if on_workers(X):
+        found: ColumnStatistics = X.column_statistics
+        return found
+    xp = namespace(X)
+    seen = ~xp.isnan(X)
+    values = xp.astype(xp.where(seen, X, xp.zeros_like(X)), xp.float64)
+    observed = xp.sum(xp.astype(seen, xp.int64), axis=0)
+    mean = xp.sum(values, axis=0) / xp.astype(xp.maximum(observed, xp.ones_like(observed)), xp.float64)
+    away = xp.where(seen, values - mean, xp.zeros_like(values))
+    return ColumnStatistics(
+        n_samples=X.shape[0],
+        dtype=np.float32 if X.dtype == xp.float32 else np.float64,
+        sparse=False,
+        missing=not bool(xp.all(seen)),
+        present=to_host(xp.sum(xp.astype(values != 0, xp.int64), axis=0)),
+        observed=to_host(observed),
+        negative=to_host(xp.sum(xp.astype(values < 0, xp.int64), axis=0)),
+        mean=to_host(mean),
+        squares=to_host(xp.sum(away * away, axis=0)),
+    )
 
 
 def scaling_from(found: ColumnStatistics, how: str | None) -> Scaling:

@@ -16,12 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold
 
+from sdgs._arrays import like, take_rows, to_host
 from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
 from sdgs._progress import Task
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
-from sdgs._validation import has_missing
+from sdgs._validation import has_missing, on_workers
 from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
@@ -88,8 +89,8 @@ class CrossFit:
             )
         affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
         self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
-        drawn = slice(None) if self.rows.size == labels.shape[0] else self.rows  # samples on workers come here by it
-        X, labels = X[drawn], labels[drawn]
+        if on_workers(X) or self.rows.size < labels.shape[0]:  # samples on workers come here by it
+            X, labels = take_rows(X, self.rows), labels[self.rows]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
         self._penalties, self._decision = tuple(penalties), decision
         self._Y = labels.toarray().astype(np.float64)
@@ -132,10 +133,9 @@ class CrossFit:
             (train, test), known = self._folds[fold], self._known[fold]
             with warnings.catch_warnings():  # the decomposition of all rows says it once
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                view = learn_view(
-                    X[train], self._labels[train], setting, self._training, for_dirty=is_dirty(X, setting), known=known
-                )
-            return view.blocks(X[train], n_jobs), view.blocks(X[test], n_jobs), view.widths
+                mine, others, dirty = take_rows(X, train), take_rows(X, test), is_dirty(X, setting)
+                view = learn_view(mine, self._labels[train], setting, self._training, for_dirty=dirty, known=known)
+            return view.blocks(mine, n_jobs), view.blocks(others, n_jobs), view.widths
 
         folds = task.each("fold", self._folds)
         without, with_norms = cross_fitted(features, self._Y, folds, self._penalties, 2)
@@ -144,8 +144,8 @@ class CrossFit:
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
         decision, Y = self._decision, self._Y[some]
         with task.part("penalties"):
-            penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some], Y, decision))
-        return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, scores)
+            penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some, :], Y, decision))
+        return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, to_host(scores))
 
     def best_scaling(self, candidates: Sequence[str]) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
@@ -158,7 +158,9 @@ class CrossFit:
         if len(candidates) == 1:
             return candidates[0]
         dense = not issparse(self._X)
-        observed = SimpleImputer(keep_empty_features=True).fit_transform(self._X) if has_missing(self._X) else self._X
+        observed = self._X
+        if has_missing(observed):
+            observed = SimpleImputer(keep_empty_features=True).fit_transform(to_host(observed))
         decision = replace(self._decision, metric="f1") if dense else self._decision
 
         def tried(how: str) -> float:
@@ -167,11 +169,11 @@ class CrossFit:
 
             def features(fold: int) -> tuple[list[Any], list[Any], tuple[int]]:
                 train, test = self._folds[fold]
-                return [Z[train]], [Z[test]], (Z.shape[1],)
+                return [take_rows(Z, train)], [take_rows(Z, test)], (Z.shape[1],)
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-            return max(_value(scores[some], self._Y[some], decision) for scores in paths)
+            return max(_value(scores[some, :], self._Y[some], decision) for scores in paths)
 
         found = {how: tried(how) for how in candidates}
         if dense:
@@ -179,10 +181,10 @@ class CrossFit:
         return max(candidates, key=lambda how: found[how])
 
 
-def _value(scores: Array, Y: Array, decision: Decision) -> float:
+def _value(scores: Any, Y: Array, decision: Decision) -> float:
     """The metric of what cross-fitted scores predict."""
     P = calibrate(scores, Y, _CALIBRATED_ON).probabilities(scores)
-    return value(decision.metric, Y, decision.labels(P))
+    return value(decision.metric, like(Y, P), decision.labels(P))
 
 
 def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 
+from sdgs._arrays import like, namespace, on_host, to_host
 from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
 from sdgs.coding import GroupCodes, cleaned_samples, group_lasso
@@ -30,6 +31,7 @@ _LOOKED_AT = 8192  # samples that say which they are, at most
 _TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one go
 _PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
+_DEVICE_BYTES = 1 << 31  # the same on a device, where many rows at once are what it is for
 _SPARSE_PAYS = 8  # times as many columns as stored entries
 
 
@@ -90,13 +92,14 @@ class View:
         """The features of scaled samples, for some rows after the other: (rows, width), dense or CSR, float64."""
         step = self.block_rows(X)
         for start in range(0, X.shape[0], step):
-            yield side_by_side(chosen(self._parts(X[start : start + step], n_jobs), self.columns))
+            part = X[start : min(start + step, X.shape[0]), :]
+            yield side_by_side(chosen(self._parts(part, n_jobs), self.columns))
 
     def block_rows(self, X: Any) -> int:
         """Samples whose features are made in one go."""
         sparse_and_narrow = issparse(X) and self.columns is not None
         width = self.columns.size if sparse_and_narrow else sum(self._sizes)  # type: ignore[union-attr]
-        return max(_BLOCK_BYTES // (8 * width), 1024)
+        return max((_BLOCK_BYTES if on_host(X) else _DEVICE_BYTES) // (8 * width), 1024)
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -111,9 +114,9 @@ class View:
         """Columns of each of the parts."""
         if self.kernel is None:
             assert self.decomposition is not None
-            return [self.n_features, sum(map(len, self.decomposition.components)), self.n_labels]
+            return [self.n_features, sum(C.shape[0] for C in self.decomposition.components), self.n_labels]
         chart, components = self.kernel
-        return [self.n_features, chart.components_.shape[0], sum(map(len, components)), self.n_labels]
+        return [self.n_features, chart.components_.shape[0], sum(C.shape[0] for C in components), self.n_labels]
 
     def _parts(self, X: Any, n_jobs: int | None) -> list[Any]:
         """The sample, cleaned; its image under the map, if there is one; its code; and last the norms of the code.
@@ -139,7 +142,14 @@ class View:
         if sum(self._sizes) <= WIDEST:
             return self
         some = slice(None, None, -(-X.shape[0] // _LOOKED_AT))
-        return replace(self, columns=telling_columns(self._parts(X[some], n_jobs), labels[some], WIDEST))
+        return replace(self, columns=telling_columns(self._parts(X[some, :], n_jobs), labels[some], WIDEST))
+
+    def on_host(self) -> "View":
+        """The same, wherever it was learnt."""
+        if self.decomposition is None or on_host(self.decomposition.residual):
+            return self
+        kernel = None if self.kernel is None else (self.kernel[0], tuple(map(to_host, self.kernel[1])))
+        return replace(self, decomposition=self.decomposition.on_host(), kernel=kernel)
 
 
 def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.intp] | None:
@@ -154,18 +164,31 @@ def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.
     frequency = np.asarray(labels.mean(axis=0), dtype=np.float64).reshape(-1)
     explained = []
     for part in parts:
-        mean = np.asarray(part.mean(axis=0), dtype=np.float64).reshape(-1)
-        energy = np.asarray((part * part).sum(axis=0), dtype=np.float64).reshape(-1) - n * mean**2
+        xp = namespace(part)
+        columns, squares = (part.sum(axis=0), (part * part).sum(axis=0)) if on_host(part) else _column_sums(part)
+        mean = np.asarray(columns, dtype=np.float64).reshape(-1) / n
+        energy = np.asarray(squares, dtype=np.float64).reshape(-1) - n * mean**2
         total = np.zeros(mean.size)
         step = max(1, _TOGETHER // mean.size)
         for start in range(0, labels.shape[1], step):
             mine = slice(start, start + step)
-            together = labels[:, mine].T.astype(np.float64) @ part
-            together = together.toarray() if issparse(together) else together
+            together: Any = labels[:, mine].T.astype(np.float64)
+            if on_host(part):
+                together = together @ part
+                together = together.toarray() if issparse(together) else together
+            else:
+                together = to_host(like(together.toarray(), part) @ xp.astype(part, xp.float64))
             together -= n * np.outer(frequency[mine], mean)
             total += np.einsum("ij,ij->j", together, together)
         explained.append(total / (np.maximum(energy, 0) + _PENALTY))
     return np.sort(np.argsort(-np.concatenate(explained), kind="stable")[:most])
+
+
+def _column_sums(part: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of an array of another library, and of its squares."""
+    xp = namespace(part)
+    part = xp.astype(part, xp.float64)
+    return to_host(xp.sum(part, axis=0)), to_host(xp.sum(part * part, axis=0))
 
 
 def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[Any]:
@@ -176,12 +199,17 @@ def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[A
     cuts = np.searchsorted(columns, bounds)
     return [
         part[:, columns[first:last] - start]
+        if on_host(part)
+        else namespace(part).take(part, like(columns[first:last] - start, part), axis=1)
         for part, start, first, last in zip(parts, bounds[:-1], cuts[:-1], cuts[1:], strict=True)
     ]
 
 
 def side_by_side(parts: Sequence[Any]) -> Any:
     """One matrix, in float64: sparse where products of its rows are then much cheaper."""
+    if not on_host(parts[0]):
+        xp = namespace(parts[0])
+        return xp.concat([xp.astype(part, xp.float64) for part in parts], axis=1)
     n, width = parts[0].shape[0], sum(part.shape[1] for part in parts)
     stored = sum(part.nnz if issparse(part) else part.size for part in parts) / max(n, 1)
     if _SPARSE_PAYS * stored < width:
@@ -225,7 +253,7 @@ def learn_view(
         cleaned = view.cleaned(X, training.n_jobs)
         n_landmarks = min(training.n_landmarks, X.shape[0])
         chart = Nystroem(gamma=setting.gamma, n_components=n_landmarks, random_state=training.seed)
-        chart.fit(narrow_indices(cleaned) if issparse(cleaned) else cleaned)
+        chart.fit(narrow_indices(cleaned) if issparse(cleaned) else to_host(cleaned))
         with warnings.catch_warnings():  # that the images are not taken apart to the end is of no interest to anybody
             warnings.simplefilter("ignore", ConvergenceWarning)
             return chart, taken_apart(_image(chart, cleaned)).components
@@ -264,12 +292,18 @@ def is_dirty(X: Any, setting: Setting) -> bool:
     return setting.huber is not None or has_missing(X)
 
 
-def _image(chart: Nystroem, X: Any) -> Array:
+def _image(chart: Nystroem, X: Any) -> Any:
+    if not on_host(X):
+        xp = namespace(X)
+        landmarks, turn = like(chart.components_, X), like(chart.normalization_.T, X)
+        squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(landmarks * landmarks, axis=1)[None, :]
+        distances = squares - 2 * X @ xp.matrix_transpose(landmarks)
+        return xp.exp(-chart.gamma * xp.maximum(distances, xp.zeros_like(distances))) @ turn
     image = chart.transform(narrow_indices(X) if issparse(X) else X)
     return np.ascontiguousarray(image.astype(X.dtype))
 
 
 def _codes(X: Any, components: Components, setting: Setting, n_jobs: int | None, *, robust: bool) -> GroupCodes:
-    tol = 1e-6 if X.dtype == np.float64 else 1e-5
+    tol = 1e-6 if X.dtype == namespace(X).float64 else 1e-5
     huber = setting.huber if robust else None
     return group_lasso(X, components, setting.alpha, huber=huber, tol=tol, n_jobs=n_jobs)

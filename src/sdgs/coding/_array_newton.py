@@ -55,6 +55,7 @@ def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_step
     F, length, step = one * float("inf"), one, xp.zeros_like(eta)
     b, careful, finished = xp.zeros_like(c), alphas < 0, alphas < 0
     most = 1 / alphas  # the penalty at the solution is at most P(0) = 1/2
+    held = _twins(H, r)
     for done in range(max_steps + 1):
         trial = xp.minimum(xp.maximum(eta + length[:, None] * step, xp.zeros_like(eta)), most[:, None])
         F_trial, b_trial, q_trial, inverse, D = _ridge(H, c, alphas, trial, r)
@@ -69,16 +70,16 @@ def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_step
         left = int(xp.count_nonzero(~finished))
         if left == 0 or done == max_steps:
             break
-        new = _step(H, q_trial, q_norms, alphas, trial, inverse, D, careful, r)
+        new = _step(H, q_trial, q_norms, alphas, trial, inverse, D, careful, held, r)
         step = xp.where(accepted[:, None], new, step)
         shorter = xp.where(length > _SHORTEST, 0.4 * length, xp.zeros_like(length))
         length = xp.where(accepted, xp.ones_like(length), shorter)
         if left <= _LEAVE * finished.shape[0]:
             gone, stay = xp.nonzero(finished)[0], xp.nonzero(~finished)[0]
             b_out, steps_out = _leave(b_out, steps_out, rows, b, gone, done)
-            rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most = (
+            rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most, held = (
                 xp.take(array, stay, axis=0)
-                for array in (rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most)
+                for array in (rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most, held)
             )
     b_out, steps_out = _leave(b_out, steps_out, rows, b, xp.arange(rows.shape[0], device=device(H)), done)
     return Solved(b_out, steps_out)
@@ -102,8 +103,24 @@ def _ridge(H: Any, c: Any, alphas: Any, eta: Any, r: int) -> tuple[Any, ...]:
     return F, b, c - _times(H, b), inverse, D
 
 
-def _step(H: Any, q: Any, q_norms: Any, alphas: Any, eta: Any, inverse: Any, D: Any, careful: Any, r: int) -> Any:
-    """The Newton step over the groups that may move, bounded so that eta stays >= 0."""
+def _twins(H: Any, r: int) -> Any:
+    """Groups whose subspace an earlier one has as well (m, W): that one takes all, as block descent would have it.
+
+    With P_g = C_g^T C_g the sum of squares of a block of H is <P_g, P_h>, and Cauchy-Schwarz is tight for twins.
+    """
+    xp = namespace(H)
+    m, n, _ = H.shape
+    W = n // r
+    M = xp.sum(xp.reshape(H * H, (m, W, r, W, r)), axis=(2, 4))
+    size = xp.sqrt(xp.linalg.diagonal(M))
+    earlier = xp.tril(xp.ones((W, W), dtype=H.dtype, device=device(H)), k=-1) > 0
+    return xp.any(earlier & ((1 - 1e-9) * size[:, :, None] * size[:, None, :] < M), axis=2)
+
+
+def _step(
+    H: Any, q: Any, q_norms: Any, alphas: Any, eta: Any, inverse: Any, D: Any, careful: Any, held: Any, r: int
+) -> Any:
+    """The Newton step over the groups that may move, bounded so that eta stays >= 0; those ``held`` at 0 may not."""
     xp = namespace(H)
     m, n = q.shape
     W = n // r
@@ -114,7 +131,7 @@ def _step(H: Any, q: Any, q_norms: Any, alphas: Any, eta: Any, inverse: Any, D: 
     N = xp.sum(by_group[:, :, :, None] * xp.reshape(P, (m, W, r, W)), axis=2)
     N = N - xp.matrix_transpose(DP) @ (inverse @ DP)
     alpha = alphas[:, None]
-    moving = (eta > 0) | (q_norms > alpha)
+    moving = (eta > 0) | ((q_norms > alpha) & ~held)
     rhs = xp.where(moving, q_norms * q_norms * (q_norms - alpha), zero)
     eye = xp.eye(W, dtype=H.dtype, device=device(H))
     clamped = zero > 1

@@ -1,6 +1,6 @@
 """The alternation for arrays of other libraries, on the device where X is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,41 +113,43 @@ class ArrayAlternation:
                 own = self.xp.minimum(places, self.xp.asarray(self.X.shape[0] - 1, device=device(places)))
                 start = self.xp.take(self.X, own, axis=0) * self.xp.take(self.share, places)[:, None]
                 self._put_back(batch, part, N + self.xp.reshape(start, N.shape))
+        parts = self._gathered(batch)
         r = batch.C.shape[1]
         if self.solver == "svd":
-            N = self.xp.concat([N + batch.U[:, part, :] @ batch.C for part, N in self._gathered(batch)], axis=1)
+            N = self.xp.concat([N + batch.U[:, part, :] @ batch.C for part, N in parts], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
         elif self.sweeps > 0 and self.solver == "brp":
-            Q = self._basis(self._gram_times(batch, self._t(batch.C)))
+            Q = self._basis(self._gram_times(batch, parts, self._t(batch.C)))
         else:
             width = oversampled(r, self.X.shape[1], self.solver)
             A = np.stack([draw(self.seed, self.sweeps, i, (self.X.shape[1], width), self.dtype) for i in batch.labels])
-            Q = self._basis(self._gram_times(batch, like(A, self.X)))
+            Q = self._basis(self._gram_times(batch, parts, like(A, self.X)))
             if self.solver == "brp":
-                Y2 = self._gram_times(batch, Q)
+                Y2 = self._gram_times(batch, parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q = self._basis(Y2 @ axes[:, :, width - r :])
-        self._project(batch, Q)
+        self._project(batch, parts, Q)
 
-    def _gathered(self, batch: _Batch) -> Iterator[tuple[slice, Any]]:
-        """The rows of R of each label (b, m, p), some after the other where all would take too much memory."""
+    def _gathered(self, batch: _Batch) -> Iterable[tuple[slice, Any]]:
+        """The rows of R of each label (b, m, p); some after the other, each time, where all would take much memory."""
         b, m = batch.rows.shape
-        p = self.X.shape[1]
-        for part in slices(m, max(1, _GATHERED // (b * p * self.dtype.itemsize))):
-            places = batch.rows[:, part]
-            N = self.xp.take(self.R, self.xp.reshape(places, (-1,)), axis=0)
-            yield part, self.xp.reshape(N, (b, places.shape[1], p))
+        step = max(1, _GATHERED // (b * self.X.shape[1] * self.dtype.itemsize))
+        return [(slice(0, m), self._rows_of(batch.rows))] if m <= step else _Again(self, batch, slices(m, step))
+
+    def _rows_of(self, places: Any) -> Any:
+        N = self.xp.take(self.R, self.xp.reshape(places, (-1,)), axis=0)
+        return self.xp.reshape(N, (*places.shape, self.X.shape[1]))
 
     def _put_back(self, batch: _Batch, part: slice, N: Any) -> None:
         places = self.xp.reshape(batch.rows[:, part], (-1,))
         self.R = put(self.R, places, self.xp.reshape(N, (places.shape[0], N.shape[2])))
 
-    def _gram_times(self, batch: _Batch, A: Any) -> Any:
+    def _gram_times(self, batch: _Batch, parts: Iterable[tuple[slice, Any]], A: Any) -> Any:
         """Y2 = N^T (N A), N = R + L^i."""
         inner = batch.C @ A
         of_R: Any = 0
         of_L: Any = 0
-        for part, N in self._gathered(batch):
+        for part, N in parts:
             U = batch.U[:, part, :]
             Y1 = N @ A + U @ inner
             of_R, of_L = of_R + self._t(N) @ Y1, of_L + self._t(U) @ Y1
@@ -156,15 +158,16 @@ class ArrayAlternation:
     def _basis(self, Y2: Any) -> Any:
         return self.xp.linalg.qr(Y2)[0]
 
-    def _project(self, batch: _Batch, Q: Any) -> None:
+    def _project(self, batch: _Batch, parts: Iterable[tuple[slice, Any]], Q: Any) -> None:
         """L^i := N Q Q^T."""
-        inner, Qt, parts = batch.C @ Q, self._t(Q), []
-        for part, N in self._gathered(batch):
+        inner, Qt, found = batch.C @ Q, self._t(Q), []
+        change = self.xp.concat([batch.C, Qt], axis=1)
+        for part, N in parts:
             U = batch.U[:, part, :]
             U_new = N @ Q + U @ inner
-            parts.append(U_new)
-            self._put_back(batch, part, N + U @ batch.C - U_new @ Qt)
-        batch.U, batch.C = self.xp.concat(parts, axis=1) if len(parts) > 1 else parts[0], Qt
+            found.append(U_new)
+            self._put_back(batch, part, N + self.xp.concat([U, -U_new], axis=2) @ change)
+        batch.U, batch.C = self.xp.concat(found, axis=1) if len(found) > 1 else found[0], Qt
 
     def _residual_step(self) -> None:
         xp, (n, p) = self.xp, self.X.shape
@@ -272,6 +275,18 @@ class ArrayAlternation:
         if "R" in state:
             self.R = like(state["R"], self.X)
         self.sweeps = sweeps
+
+
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """Rows of R, gathered anew whenever they are gone through."""
+
+    state: ArrayAlternation
+    batch: _Batch
+    parts: Sequence[slice]
+
+    def __iter__(self) -> Iterator[tuple[slice, Any]]:
+        return ((part, self.state._rows_of(self.batch.rows[:, part])) for part in self.parts)
 
 
 def _row_squares(block: Any) -> Any:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sdgs._arrays import on_host, to_host
+from sdgs._arrays import on_host
 from sdgs._checkpoint import Checkpoint
 from sdgs._validation import (
     check_checkpoint,
@@ -142,8 +142,7 @@ def decompose(
         X = X.toarray()
     kept = None
     if folder is not None:
-        Z = to_host(X) if elsewhere else X
-        kept = Checkpoint(folder, "decompose", Z, Z.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
+        kept = Checkpoint(folder, "decompose", X, X.shape, labels, labels.shape, ranks, K, solver, max_iter, tol, seed)
     # The threads of BLAS gain nothing on products this thin, lose much when something else runs, and change the last
     # digits: the result is to depend on nothing but the arguments.
     with threadpool_limits(None if elsewhere else 1, user_api="blas"):

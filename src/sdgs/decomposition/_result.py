@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
-from sdgs._arrays import like, namespace, put
+from sdgs._arrays import like, namespace, put, to_host
 
 Array = NDArray[np.floating[Any]]
 
@@ -70,6 +70,15 @@ class Decomposition:
         """(n, p, k): samples, features, labels."""
         n, p = self.residual.shape
         return n, p, len(self.rows)
+
+    def on_host(self) -> "Decomposition":
+        """The same in NumPy's arrays, with a sparse residual."""
+        return replace(
+            self,
+            components=tuple(map(to_host, self.components)),
+            coefficients=tuple(map(to_host, self.coefficients)),
+            residual=csr_array(to_host(self.residual)),
+        )
 
     def without_rows(self) -> "Decomposition":
         """The same with the subspaces, and without the samples that they were learnt from."""
