@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench reproduce clean
+.PHONY: demo test lint format docs bench reproduce clean
 
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
@@ -22,6 +22,11 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+# The site, in build/docs/index.html. Runs the examples; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "built: build/docs/index.html"
+
 # For less, for more, and for all of it: make bench ARGS=--quick, ARGS=--large; DATA as below.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(if $(DATA),--data-home $(DATA)) $(ARGS)
@@ -31,7 +36,7 @@ reproduce: $(VENV)/.report
 	$(BIN)/sdgs reproduce $(if $(DATA),--data-home $(DATA)) $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist docs/api docs/gallery
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -137,7 +137,7 @@ class SDGSClassifier(SDGSModel):
     ----------
     decomposition_ : Decomposition
         The training data taken apart; in the scale that ``scaling`` gives them.
-    components_ : tuple of ndarrays of shape (r_i, n_features_in_)
+    components_ : tuple of ndarrays of shape (r_i, p)
         The subspace of each label.
     scaling_ : str or None
         The scaling that is used.

@@ -42,7 +42,7 @@ def group_lasso(
 ) -> GroupCodes:
     r"""Group-lasso codes of all rows of ``X`` over one dictionary.
 
-    For each row x, with :math:`C = [C^1; \dots; C^k]` and :math:`b = [b_{G_1}, \dots, b_{G_k}]`, solves
+    For each row x, with :math:`C = [C^1; \ldots; C^k]` and :math:`b = [b_{G_1}, \ldots, b_{G_k}]`, solves
 
     .. math:: \min_b \; \tfrac12 \|x - b C\|_2^2 + \alpha \sum_{i=1}^k \|b_{G_i}\|_2
 

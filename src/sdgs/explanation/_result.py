@@ -262,8 +262,8 @@ class SampleExplanation:
 class Explanation(Sequence[SampleExplanation]):
     """Samples taken apart into what each of their labels contributes. Made by ``explain`` of a model.
 
-    A sequence with one :class:`SampleExplanation` a sample; a slice of it is an ``Explanation``. What follows is of all
-    samples together.
+    A sequence with one :class:`~sdgs.explanation.SampleExplanation` a sample; a slice of it is an ``Explanation``. What
+    follows is of all samples together.
 
     Attributes
     ----------
@@ -347,13 +347,13 @@ class Explanation(Sequence[SampleExplanation]):
         return words.frame(self, by, max_features)
 
     def text(self, i: int | None = None, *, unit: str = "features", max_names: int = 5) -> str:
-        """Sample ``i`` in words, or all of them; see :meth:`SampleExplanation.text`."""
+        """Sample ``i`` in words, or all of them; see :meth:`~sdgs.explanation.SampleExplanation.text`."""
         if i is not None:
             return self.samples[i].text(unit=unit, max_names=max_names)
         return "\n\n".join(f"{sample.name}:\n{sample.text(unit=unit, max_names=max_names)}" for sample in self.samples)
 
     def plot(self, i: int = 0, *, shape: tuple[int, ...] | None = None, ax: Any = None, **options: Any) -> Any:
-        """A picture of sample ``i``; see :meth:`SampleExplanation.plot`."""
+        """A picture of sample ``i``; see :meth:`~sdgs.explanation.SampleExplanation.plot`."""
         return self.samples[i].plot(shape=shape, ax=ax, **options)
 
     def __repr__(self) -> str:

@@ -1,0 +1,43 @@
+"""
+Sums of digits, taken apart
+===========================
+
+Samples are sums of handwritten digits. In training the model is told which digits are in a sum, and never what they
+look like alone. Then it takes sums of images apart that it has not seen.
+"""
+
+from sdgs import SDGSClassifier
+from sdgs.datasets import make_composite_digits
+from sdgs.metrics import evaluate
+
+train = make_composite_digits(2000, max_labels=2, subset="train", random_state=0)
+test = make_composite_digits(500, max_labels=2, subset="test", random_state=1)
+model = SDGSClassifier(random_state=0).fit(train.X, train.Y)
+for name, value in evaluate(test.Y, model.predict(test.X)).items():
+    print(f"{name:13} {value:.3f}")
+
+# %%
+# A sample, and what each predicted digit contributed to it. Dark is positive, orange negative. Under each name are the
+# probability of the label and its share of the sample. The parts and the residual sum to the sample.
+explanation = model.explain(test.X[:8])
+explanation[4].plot(shape=test.image_shape)
+
+# %%
+# What was really added, for comparison.
+import matplotlib.pyplot as plt
+
+from sdgs.plotting import ink_map
+
+digits = test.Y[4].nonzero()[0]
+figure, axes = plt.subplots(1, len(digits), figsize=(1.7 * len(digits), 1.9), layout="constrained")
+for ax, digit in zip(axes, digits, strict=True):
+    ax.imshow(test.parts[4, digit].reshape(test.image_shape), cmap=ink_map(), vmin=-16, vmax=16)
+    ax.set(title=f"the {digit} that was added", xticks=[], yticks=[])
+    ax.title.set_fontsize(9)
+
+# %%
+# The subspaces of the labels are what was learnt: every sum that holds a 0 has a part that is a mixture of the
+# directions in the first line, and so on.
+from sdgs.displays import LabelSubspacesDisplay
+
+LabelSubspacesDisplay.from_estimator(model, shape=test.image_shape, labels=[0, 1, 2, 3, 4])
