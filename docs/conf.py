@@ -38,7 +38,6 @@ myst_heading_anchors = 3
 # Names of types are in the docstrings, for people.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
@@ -63,6 +62,7 @@ warnings.filterwarnings("error", module=r"sdgs")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sdgs"
+html_show_search_summary = False  # those are fetched, which browsers refuse for pages in the file system
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -76,7 +76,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": [], "changelog": []}  # they have no pages below them
 
 
 def mathml(formula, **options):

@@ -27,7 +27,8 @@ table.round(4)
 # What was chosen, and what it is worth on samples that had no say in it:
 simple = SDGSClassifier(random_state=0).fit(train.X, train.Y)
 print(model.best_params_)
-print(f"F1 {f1(test.Y, model.predict(test.X)):.3f}, with the defaults {f1(test.Y, simple.predict(test.X)):.3f}")
+print(f"F1 {f1(test.Y, model.predict(test.X)):.3f}")
+print(f"with the defaults {f1(test.Y, simple.predict(test.X)):.3f}")
 
 # %%
 # The scores as a picture: what each step of the walk gained.
@@ -36,11 +37,12 @@ import matplotlib.pyplot as plt
 defaults, *others = results["params"]
 changes = ["defaults"]
 for setting in others:
-    changes.append(", ".join(f"{name}={value}" for name, value in setting.items() if value != defaults[name]))
+    different = [name for name in setting if setting[name] != defaults[name]]
+    changes.append(", ".join(f"{name}={setting[name]}" for name in different))
 figure, ax = plt.subplots(figsize=(7, 0.35 * len(changes) + 0.8), layout="constrained")
 colours = ["C0" if used else "C7" for used in results["averaged"]]
 ax.barh(changes, results["score"], color=colours)
 ax.invert_yaxis()
-ax.set(xlim=(results["score"].min() - 0.02, None), xlabel="F1 in cross-validation")
-ax.set_title("settings, by what differs from the defaults; blue ones are averaged", loc="left", fontsize=9)
+ax.set(xlim=(results["score"].min() - 0.02, results["score"].max() + 0.01), xlabel="F1 in cross-validation")
+ax.set_title("settings, by what differs from the defaults; blue ones are averaged", loc="left", size=9)
 ax.spines[["top", "right"]].set_visible(False)
