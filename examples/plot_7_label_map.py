@@ -18,7 +18,7 @@ model = SDGSClassifier(random_state=0).fit(train.X, train.Y)
 AngleMapDisplay.from_estimator(model)
 
 # %%
-# The same as a tree. Digits that join at the left have most in common.
+# The same as a tree. The nearer to their names digits join, the more they have in common.
 AngleMapDisplay.from_estimator(model, kind="tree")
 
 # %%
