@@ -58,7 +58,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,  # that page would load scripts from elsewhere
 }
 # Examples are to run without a warning, as the tests are.
-warnings.filterwarnings("error", module=r"sdgs")
+warnings.filterwarnings("error", module="__main__")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sdgs"
