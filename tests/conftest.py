@@ -1,11 +1,18 @@
+import csv
 import os
 import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
 
-from sdgs.datasets import make_label_subspaces
+import sdgs
+from sdgs.cli import app
+from sdgs.datasets import make_label_subspaces, read
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +81,46 @@ def made_records(tmp_path_factory, write_mulan):
         write_mulan(home, name, seed=seed)
     run(Protocol(datasets=("one", "two", "three"), seeds=(0, 1)), folder, data_home=home)
     return home, folder
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """A function that runs `sdgs` with these arguments, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    return lambda *arguments, **options: CliRunner().invoke(app, list(map(str, arguments)), **options)
+
+
+@pytest.fixture(scope="session")
+def songs(tmp_path_factory):
+    """A folder with the same songs as CSV, Parquet, ARFF and svmlight, and models of them."""
+    folder = tmp_path_factory.mktemp("songs")
+    data = make_label_subspaces(150, 6, 3, n_components=2, noise=0.1, random_state=0)
+    features, labels = [f"f{j}" for j in range(6)], ["is_calm", "is_sad", "is_[odd]"]
+    for part, rows in (("train", slice(100)), ("test", slice(100, 150))):
+        X, Y = data.X[rows], data.Y[rows]
+        lines = [["id", "title", *features, *labels]]
+        lines += [[f"a{i}", f"Song, {i}", *map(repr, map(float, X[i])), *Y[i]] for i in range(len(X))]
+        with open(folder / f"{part}.csv", "w", newline="") as file:
+            csv.writer(file).writerows(lines)
+        columns = {name: X[:, j] for j, name in enumerate(features)}
+        columns |= {name: Y[:, j].astype(bool) for j, name in enumerate(labels)}
+        pq.write_table(pa.table(dict(reversed(columns.items()))), folder / f"{part}.parquet")
+        head = "".join(f"@attribute {name} numeric\n" for name in features)
+        head += "".join(f"@attribute '{name}' {{0,1}}\n" for name in labels)
+        body = "".join(",".join(line[2:8] + list(map(str, line[8:]))) + "\n" for line in lines[1:])
+        (folder / f"{part}.arff").write_text(f"@relation 'songs: -C -3'\n{head}@data\n{body}")
+        dump_svmlight_file(X, Y, str(folder / f"{part}.svm"), multilabel=True, zero_based=False)
+    for source, name in (("train.csv", "songs.sdgs"), ("train.svm", "svm.sdgs")):
+        options = ["--labels", "is_*"] if source.endswith("csv") else []
+        result = CliRunner().invoke(app, ["fit", str(folder / source), "-o", str(folder / name), *options])
+        assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def expected(songs):
+    """The songs to test on, and what the model says of them: labels and probabilities."""
+    test = read(songs / "test.csv", labels=["is_*"])
+    model = sdgs.load(songs / "songs.sdgs")
+    return test, model.predict(test.X).toarray(), model.predict_proba(test.X)

@@ -1,60 +1,22 @@
-import csv
 import json
 import os
 import re
-import signal
+import shlex
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from unittest import mock
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from sklearn.datasets import dump_svmlight_file
-from typer.testing import CliRunner
+from rich.console import Console
 
 import sdgs
 from sdgs import SDGSClassifier
-from sdgs.cli import app
-from sdgs.datasets import make_label_subspaces, read
+from sdgs.cli import _show
+from sdgs.datasets import read
 from sdgs.metrics import evaluate
-
-
-@pytest.fixture
-def run(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-    return lambda *arguments, **options: CliRunner().invoke(app, list(map(str, arguments)), **options)
-
-
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory):
-    """A folder with the same songs as CSV, Parquet, ARFF and svmlight, and models of them."""
-    folder = tmp_path_factory.mktemp("songs")
-    data = make_label_subspaces(150, 6, 3, n_components=2, noise=0.1, random_state=0)
-    features, labels = [f"f{j}" for j in range(6)], ["is_calm", "is_sad", "is_[odd]"]
-    for part, rows in (("train", slice(100)), ("test", slice(100, 150))):
-        X, Y = data.X[rows], data.Y[rows]
-        lines = [["id", "title", *features, *labels]]
-        lines += [[f"a{i}", f"Song, {i}", *map(repr, map(float, X[i])), *Y[i]] for i in range(len(X))]
-        with open(folder / f"{part}.csv", "w", newline="") as file:
-            csv.writer(file).writerows(lines)
-        columns = {name: X[:, j] for j, name in enumerate(features)}
-        columns |= {name: Y[:, j].astype(bool) for j, name in enumerate(labels)}
-        pq.write_table(pa.table(dict(reversed(columns.items()))), folder / f"{part}.parquet")
-        head = "".join(f"@attribute {name} numeric\n" for name in features)
-        head += "".join(f"@attribute '{name}' {{0,1}}\n" for name in labels)
-        body = "".join(",".join(line[2:8] + list(map(str, line[8:]))) + "\n" for line in lines[1:])
-        (folder / f"{part}.arff").write_text(f"@relation 'songs: -C -3'\n{head}@data\n{body}")
-        dump_svmlight_file(X, Y, str(folder / f"{part}.svm"), multilabel=True, zero_based=False)
-    for source, name in (("train.csv", "songs.sdgs"), ("train.svm", "svm.sdgs")):
-        options = ["--labels", "is_*"] if source.endswith("csv") else []
-        result = CliRunner().invoke(app, ["fit", str(folder / source), "-o", str(folder / name), *options])
-        assert result.exit_code == 0, result.output
-    return folder
 
 
 def test_demo_shows_both_methods_and_writes_one_picture(run, tmp_path):
@@ -89,7 +51,9 @@ def test_demo_as_vector_graphics(run, tmp_path):
         (["fit", "train.csv", "--set", "alpha=-1"], "alpha must be a finite number >= 0, got -1"),
         (["fit", "train.csv", "--set", "metric=f2"], "metric must be one of"),
         (["fit", "train.csv", "--test", "absent.csv"], "absent.csv' does not exist"),
-        (["fit", "train.csv", "-l", "a", "--labels-from", __file__], "give --labels or --labels-from, not both"),
+        (["fit", "train.csv", "-l", "a", "--labels-from", __file__], "give one of --labels, --labels-from and"),
+        (["fit", "train.csv", "-o", "/proc/m.sdgs"], "nothing can be written to the folder /proc"),
+        (["predict", __file__, "test.csv", "-o", "/proc/x"], "nothing can be written to the folder /proc"),
         (["predict", "absent.sdgs", "test.csv"], "absent.sdgs' does not exist"),
         (["predict", __file__, "test.csv", "--scores", "--top", "3"], "give --scores or --top, not both"),
         (["predict", __file__, "test.csv", "-o", "nowhere/x"], "the folder nowhere does not exist"),
@@ -165,11 +129,51 @@ def test_info_finds_what_may_be_labels_and_counters(run, tmp_path):
     result = run("info", "data.csv")
     assert result.exit_code == 0
     assert "may be labels: is_a, is_b" in result.stdout
-    assert "Next: sdgs info data.csv --labels 'is_*'" in result.stdout
+    assert result.stdout.endswith("Next: sdgs info data.csv --drop=number '--labels=is_*'\n")
     assert result.stderr.strip() == "Note: number only counts the samples. Leave it out: --drop number"
+    known = json.loads(run("info", "data.csv", "--json").stdout)
+    assert known["may_be_labels"] == {"columns": ["is_a", "is_b"], "lists": []}
     result = run("fit", "data.csv")
     assert result.exit_code == 1
     assert "which columns are labels?" in result.stderr
+
+
+def test_what_info_says_next_works(run, tmp_path):
+    """Step by step, with all options that were given, and names that a shell or an option would take apart."""
+    rng = np.random.default_rng(0)
+    names = ["a, b", "it's", "c*", "e", "f", "g", "h"]
+    rows = [f"{i}\tq{i}\t{rng.random():.2f}\t" + "\t".join(map(str, rng.integers(2, size=7))) for i in range(40)]
+    (tmp_path / "data").write_text("\n".join(["\t".join(["n", "id", "x", *names]), *rows]))
+    said = run("info", "data", "--format", "tsv", "--drop", "id").stdout
+    for command in ("info", "fit"):
+        (following,) = re.findall("Next: sdgs (.*)", said)
+        arguments = shlex.split(following)
+        assert arguments[:2] == [command, "data"]
+        assert "--drop=id,n" in arguments
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+        said = result.stdout
+    assert sdgs.load("data.sdgs").label_names_ == tuple(names)
+
+
+def test_one_column_that_lists_labels(run, songs):
+    data = read(songs / "train.csv", labels=["is_*"])
+    listed = ["; ".join(name for name, y in zip(data.label_names, row, strict=True) if y) for row in data.Y]
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(moods=listed)
+    frame.to_csv("listed.csv", index=False)
+    said = run("info", "listed.csv").stdout
+    assert "This one may list the labels of each sample: moods" in said
+    assert said.endswith("Next: sdgs info listed.csv --label-column=moods\n")
+    assert run("info", "listed.csv", "--label-column=moods").stdout.endswith(
+        "Next: sdgs fit listed.csv --label-column=moods\n"
+    )
+    result = run("fit", "listed.csv", "--label-column", "moods", "--test", "listed.csv")
+    assert result.exit_code == 0, result.output
+    known = json.loads(run("evaluate", "listed.sdgs", "listed.csv", "--label-column", "moods", "--json").stdout)
+    assert known["labels"]["is_sad"]["samples"] == data.Y[:, 1].sum()
+    assert run("report", "listed.sdgs", "listed.csv", "--label-column", "moods").exit_code == 0
+    said = run("evaluate", "listed.sdgs", "listed.csv").stderr
+    assert "If one column lists the labels, name it" in said
 
 
 def test_info_of_a_model(run, songs):
@@ -194,12 +198,66 @@ def test_fit_is_the_estimators(run, songs, tmp_path):
     loaded = sdgs.load(tmp_path / "train.sdgs")
     np.testing.assert_array_equal(loaded.predict_proba(test.X), model.predict_proba(test.X))
     assert loaded.label_names_ == test.label_names
+    assert known["chosen"] == {
+        "scaling": model.scaling_,
+        "huber": None,
+        "penalty": model.penalty_,
+        "uses_norms": model.uses_norms_,
+    }
+    assert json.loads(run("info", songs / "train.csv", "-l", "is_*", "--json").stdout)["scaling"] == model.scaling_
+
+
+def test_fit_looks_at_the_test_file_before_it_trains(run, songs, tmp_path):
+    (tmp_path / "other.csv").write_text("x,is_calm\n1,1\n")
+    with mock.patch("sdgs.SDGSClassifier.fit", side_effect=AssertionError):
+        result = run("fit", songs / "train.csv", "-l", "is_*", "--test", "other.csv")
+    assert result.exit_code == 1
+    assert "other.csv: 6 of the 6 features of the model are not there" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_compiling_is_not_part_of_the_training(run, songs, monkeypatch):
+    """What it is, is said, and the time left does not know of it."""
+    steps = []
+
+    @contextmanager
+    def working(what):
+        steps.append(what)
+        yield steps.append
+
+    @contextmanager
+    def progress(what, total):
+        steps.append(what)
+        yield lambda done, _: steps.append(done / total)
+
+    monkeypatch.setattr("sdgs.cli._fit.working", working)
+    monkeypatch.setattr("sdgs.cli._fit.progress", progress)
+    result = run("fit", songs / "train.arff", "--json")
+    assert json.loads(result.stdout)["seconds"].keys() == {"reading", "compiling", "training"}
+    reading, compiling, training, *shares = steps
+    assert reading.startswith("Reading")
+    assert "compiles" in compiling
+    assert training == "Training"
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+
+
+def test_notes_do_not_run_into_a_bar(capsys):
+    """On a terminal a note is a line of its own, above the bar."""
+    with mock.patch.object(_show, "Console", lambda **options: Console(**options, force_terminal=True)):
+        with _show.progress("Training", 1) as show:
+            show(0.5, "")
+            _show.note("something")
+        _show.note("after")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert re.search(r"(^|[\r\n])Note: something\n", text)
+    assert text.endswith("Note: after\n")
 
 
 def test_fit_by_cross_validation(run, songs, tmp_path):
     result = run("fit", songs / "train.parquet", "-l", "is_*", "--cv", "--set", "budget=2", "-o", "cv.sdgs")
     assert result.exit_code == 0, result.output
-    assert "Found by cross-validation: scaling=" in result.stdout
+    assert 'Found by cross-validation: scaling "' in result.stdout
     assert type(sdgs.load(tmp_path / "cv.sdgs")).__name__ == "SDGSClassifierCV"
 
 
@@ -211,6 +269,7 @@ def test_fit_leaves_out_samples_with_missing_labels(run, tmp_path):
     assert result.exit_code == 0, result.output
     assert "data.csv: 1 samples have missing labels and are left out" in result.stderr
     assert "no sample has b: such labels cannot be learnt" in result.stderr
+    assert "such labels tell nothing" not in result.stderr
     assert "60 samples" in result.stdout
     result = run("fit", "data.csv", "-l", "b")
     assert result.exit_code == 1
@@ -229,81 +288,8 @@ def test_labels_from_a_file(run, songs, tmp_path):
         assert sdgs.load("b.sdgs").label_names_ == ("is_sad",)
 
 
-def expected(songs):
-    test = read(songs / "test.csv", labels=["is_*"])
-    model = sdgs.load(songs / "songs.sdgs")
-    return test, model.predict(test.X).toarray(), model.predict_proba(test.X)
-
-
-@pytest.mark.parametrize("name", ["test.csv", "test.parquet", "test.arff"])
-def test_predict_is_the_same_in_every_format(run, songs, name):
-    test, labels, P = expected(songs)
-    result = run("predict", songs / "songs.sdgs", songs / name)
-    assert result.exit_code == 0, result.output
-    lines = list(csv.reader(result.stdout.splitlines()))
-    assert lines[0] == ["sample", "labels"]
-    names = np.array(test.label_names)
-    assert lines[1:] == [[str(i + 1), ";".join(names[row == 1])] for i, row in enumerate(labels)]
-    lines = list(csv.reader(run("predict", songs / "songs.sdgs", songs / name, "--scores").stdout.splitlines()))
-    assert lines[0] == ["sample", *names]
-    np.testing.assert_allclose(np.array(lines[1:], dtype=float)[:, 1:], P, rtol=1e-5)
-    lines = [
-        json.loads(line) for line in run("predict", songs / "songs.sdgs", songs / name, "--json").stdout.splitlines()
-    ]
-    assert lines == [{"sample": i + 1, "labels": list(names[row == 1])} for i, row in enumerate(labels)]
-
-
-def test_predict_the_most_probable(run, songs):
-    _, _, P = expected(songs)
-    model = sdgs.load(songs / "songs.sdgs")
-    arguments = ("predict", songs / "songs.sdgs", songs / "test.arff", "--top", "2")
-    first = json.loads(run(*arguments, "--json").stdout.splitlines()[0])
-    best = np.argsort(-P[0])[:2]
-    assert [entry["label"] for entry in first["top"]] == [model.label_names_[i] for i in best]
-    np.testing.assert_allclose([entry["score"] for entry in first["top"]], P[0, best])
-    line = run(*arguments, "--separator", " | ").stdout.splitlines()[1]
-    assert line == "1,{} | {},{:.6g} | {:.6g}".format(*(model.label_names_[i] for i in best), *P[0, best])
-
-
-def test_predict_writes_a_file_whole_or_not_at_all(run, songs, tmp_path):
-    result = run("predict", songs / "songs.sdgs", songs / "test.csv", "-o", "labels.csv")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 51
-    text = (songs / "test.csv").read_text().splitlines()
-    (tmp_path / "broken.csv").write_text("\n".join([*text[:40], text[40] + ",1"]))
-    with mock.patch("sdgs.datasets._tables._BLOCK_CELLS", 80):
-        result = run("predict", songs / "songs.sdgs", "broken.csv", "-o", "labels2.csv")
-        assert result.exit_code == 1
-        assert "broken.csv, line 41: 12 cells, where the first line has 11 names" in result.stderr
-        assert len(run("predict", songs / "songs.sdgs", "broken.csv").stdout.splitlines()) > 30
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.csv", "labels.csv"]
-
-
-def test_predict_from_a_pipe(run, songs):
-    content = (songs / "test.csv").read_bytes()
-    piped = run("predict", songs / "songs.sdgs", "-", "--format", "csv", input=content)
-    assert piped.stdout == run("predict", songs / "songs.sdgs", songs / "test.csv").stdout
-    result = run("predict", songs / "songs.sdgs", "-", input=content)
-    assert result.exit_code == 1
-    assert "standard input: the name does not say the format" in result.stderr
-
-
-def test_predict_refuses_what_it_cannot_match(run, songs, tmp_path):
-    text = (songs / "test.csv").read_text()
-    (tmp_path / "other.csv").write_text(text.replace("f3", "F3", 1))
-    result = run("predict", songs / "songs.sdgs", "other.csv")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "1 of the 6 features of the model are not there: 'f3'. Near it: 'F3'" in result.stderr
-    result = run("predict", songs / "songs.sdgs", songs / "test.svm")
-    assert "in svmlight files features have numbers, but those of the model have names" in result.stderr
-    result = run("predict", songs / "test.csv", songs / "songs.sdgs")
-    assert result.exit_code == 1
-    assert "The model comes first, then the data." in result.stderr
-    assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: there is no such file")
-
-
-def test_evaluate(run, songs):
-    test, labels, _ = expected(songs)
+def test_evaluate(run, songs, expected):
+    test, labels, _ = expected
     known = json.loads(run("evaluate", songs / "songs.sdgs", songs / "test.arff", "--json").stdout)
     assert known["measures"] == evaluate(test.Y, labels)
     assert known["samples"] == 50
@@ -340,33 +326,14 @@ def test_evaluate_without_labels(run, songs, tmp_path):
     assert "no samples with labels to compare with" in result.stderr
 
 
-def test_models_made_in_python(run, songs):
-    data = read(songs / "train.csv", labels=["is_*"])
-    X, Y = pd.DataFrame(data.X, columns=data.feature_names), pd.DataFrame(data.Y, columns=data.label_names)
-    SDGSClassifier(2, random_state=0).fit(X, Y).save("frames.sdgs")
-    assert "is_sad" in run("predict", "frames.sdgs", songs / "test.csv").stdout
-    kinds = np.where(data.Y[:, 0] == 1, "calm", "other")
-    SDGSClassifier(2, random_state=0).fit(data.X, kinds).save("classes.sdgs", feature_names=data.feature_names)
-    lines = run("predict", "classes.sdgs", songs / "test.parquet").stdout.splitlines()
-    assert {line.split(",")[1] for line in lines[1:]} == {"calm", "other"}
-    paper = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, kinds)
-    paper.save("paper.sdgs", feature_names=data.feature_names)
-    assert run("predict", "paper.sdgs", songs / "test.parquet", "--scores").stdout.startswith("sample,calm,other\n")
-    SDGSClassifier(2, random_state=0).fit(data.X, data.Y).save("arrays.sdgs")
-    assert (
-        "6 of the 6 features of the model are not there: '0'"
-        in run("predict", "arrays.sdgs", songs / "test.csv").stderr
-    )
-
-
-def test_explain(run, songs, tmp_path):
+def test_explain(run, songs, expected, tmp_path):
     result = run("explain", songs / "songs.sdgs", songs / "test.csv", "-n", "3,1", "-o", "parts.svg")
     assert result.exit_code == 0, result.output
     assert result.stdout.index("Sample 3") < result.stdout.index("Sample 1")
     assert "explains" in result.stdout
     assert "<svg" in (tmp_path / "parts.svg").read_text()
     (known,) = json.loads(run("explain", songs / "songs.sdgs", songs / "test.arff", "--json", "-n", "50").stdout)
-    test, labels, P = expected(songs)
+    test, labels, P = expected
     assert known["sample"] == 50
     assert {of["label"] for of in known["labels"]} == set(np.array(test.label_names)[labels[49] == 1])
     of = known["labels"][0]
@@ -446,40 +413,9 @@ def test_a_bug_is_not_hidden(run, monkeypatch, songs):
     assert isinstance(run("predict", songs / "songs.sdgs", songs / "test.csv").exception, ValueError)
 
 
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stopped_halfway_nothing_is_left(songs, tmp_path, sent, status):
-    lines = (songs / "test.csv").read_bytes()
-    command = [sys.executable, "-m", "sdgs", "predict", songs / "songs.sdgs", "-", "-f", "csv", "-o", "labels.csv"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdin.write(lines)
-        process.stdin.flush()
-        until = time.monotonic() + 60
-        while not list(tmp_path.iterdir()) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert [path.name[:12] for path in tmp_path.iterdir()] == [".labels.csv-"]
-        process.send_signal(sent)
-        said = process.stderr.read().decode()
-        process.stdin.close()
-        assert process.wait(timeout=60) == status
-    assert "Traceback" not in said
-    if sent == signal.SIGINT:
-        assert said.splitlines()[-1] == "Stopped. Nothing is left half-written."
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_terminal_that_knows_only_ascii(songs, tmp_path):
     command = [sys.executable, "-m", "sdgs", "evaluate", songs / "songs.sdgs", songs / "test.arff"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
     assert "hamming loss" in result.stdout
-
-
-def test_a_reader_that_goes_away(songs, tmp_path):
-    rows = (songs / "test.csv").read_text().splitlines()
-    (tmp_path / "many.csv").write_text("\n".join([rows[0], *(rows[1:] * 400)]))
-    command = f"{sys.executable} -m sdgs predict {songs / 'songs.sdgs'} many.csv --scores | head -n 2"
-    result = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
-    assert len(result.stdout.splitlines()) == 2
-    assert "Traceback" not in result.stderr
-    assert "Exception" not in result.stderr

@@ -87,7 +87,7 @@ ALLOWED = {
         {"matplotlib"},
     ),
     "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
-    "cli": ({"", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),
+    "cli": ({"", "_classifier", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),
     "__main__": ({"cli"}, set()),
 }
 HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "distributed", "torch", "pyarrow"}

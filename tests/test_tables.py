@@ -212,7 +212,7 @@ def test_what_may_be_labels(csv_file):
     assert guess.columns == ("is_b", "is_[c]")  # w_1 never is 2, but belongs to w_2
     assert guess.chosen_by == ("is_*",)
     assert guess.lists == ("kinds",)
-    assert guess_labels(csv_file("x,a,is_b\n3,1,0\n")).chosen_by == ("is_b",)
+    assert guess_labels(csv_file("x,a,is_b\n3,1,0\n")).chosen_by == ("a", "is_b")
     assert guess_labels(csv_file("x,a,b\n3,1,0\n")).chosen_by == ("a", "b")
     kinds = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(9))
     assert guess_labels(csv_file("x,kind\n" + kinds)).lists == ("kind",)

@@ -1,20 +1,23 @@
 """The estimator: checks its parameters, and calls the two stages."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import NotFittedError
 
 from sdgs._arrays import namespace
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import Trial, walk
-from sdgs._validation import check_choice, check_number, is_sparse
+from sdgs._validation import check_choice, check_number, has_missing, is_sparse
 from sdgs._views import Setting
 
+_GLANCE = 5000  # samples
 HUBERS = (None, 0.1, 0.05)  # what "auto" chooses from; for samples of unit norm
 
 
@@ -280,3 +283,25 @@ class SDGSClassifier(SDGSModel):
         # The labels are read out as in the paper, by a fixed threshold and without the signs of the code.
         tags.classifier_tags.poor_score = self.readout == "norm"
         return tags
+
+
+def likely_scaling(X: Any, labels: Any) -> str:
+    """What ``scaling="auto"`` will most likely be for samples and a label matrix (CSR), by a look at some of them."""
+    model = SDGSClassifier(random_state=0)
+    model._one_class_a_sample = False
+    look = model._cross_fit(X, labels, scalings_of(X), model._training(), PENALTIES, most=_GLANCE)
+    return look.best_scaling(possible_scalings(X))
+
+
+def get_ready(X: Any, *, robust: bool) -> None:
+    """Compile what a fit to such samples runs, or load it if that was done before; so that its time is not the fit's.
+
+    ``robust``: whether a ``huber`` may be tried.
+    """
+    rng = np.random.default_rng(0)
+    small, labels = rng.random((24, 6)), rng.random((24, 2)) < 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for huber in (None, 0.1) if robust or has_missing(X) else (None,):
+            model = SDGSClassifier(2, huber=huber, cv=2, scaling="rows", random_state=0, n_jobs=2)
+            model.fit(csr_array(small) if issparse(X) else small, labels)

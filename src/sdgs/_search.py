@@ -131,14 +131,14 @@ class CrossFit:
 
         def features(fold: int) -> tuple[Iterator[Any], Iterator[Any], tuple[int, int]]:
             (train, test), known = self._folds[fold], self._known[fold]
-            with warnings.catch_warnings():  # the decomposition of all rows says it once
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                mine, others, dirty = take_rows(X, train), take_rows(X, test), is_dirty(X, setting)
-                view = learn_view(mine, self._labels[train], setting, self._training, for_dirty=dirty, known=known)
+            mine, others, dirty = take_rows(X, train), take_rows(X, test), is_dirty(X, setting)
+            view = learn_view(mine, self._labels[train], setting, self._training, for_dirty=dirty, known=known)
             return view.blocks(mine, n_jobs), view.blocks(others, n_jobs), view.widths
 
         folds = task.each("fold", self._folds)
-        without, with_norms = cross_fitted(features, self._Y, folds, self._penalties, 2)
+        with warnings.catch_warnings():  # what is learnt from all rows says it once
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            without, with_norms = cross_fitted(features, self._Y, folds, self._penalties, 2)
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
         choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]

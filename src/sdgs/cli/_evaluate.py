@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, Json, ModelFile
+from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
 from sdgs.cli._show import out, percent, print_json, progress, table
 
 _ARROWS = {"hamming_loss": "↓"}
@@ -28,6 +28,7 @@ def evaluate(
     model: ModelFile,
     file: DataFile,
     worst: Annotated[int, typer.Option(min=0, help="Labels to show, those with the lowest F1 first.")] = 20,
+    label_column: LabelColumn = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Json = False,
@@ -38,8 +39,9 @@ def evaluate(
     Examples:
       sdgs evaluate emotions.sdgs emotions-test.arff
       sdgs evaluate emotions.sdgs emotions-test.arff --json
+      sdgs evaluate songs.sdgs new-songs.csv --label-column moods
     """
-    found = evaluated(load(model, jobs), file, format)
+    found = evaluated(load(model, jobs), file, format, label_column)
     if json:
         print_json({"samples": found.samples, "measures": found.measures, "labels": found.by_label})
         return
@@ -47,7 +49,7 @@ def evaluate(
     show_labels(found, worst)
 
 
-def evaluated(named: NamedModel, file: Path, kind: str | None) -> Evaluation:
+def evaluated(named: NamedModel, file: Path, kind: str | None, label_column: str | None) -> Evaluation:
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
     from scipy.sparse import csr_array, vstack
 
@@ -56,7 +58,7 @@ def evaluated(named: NamedModel, file: Path, kind: str | None) -> Evaluation:
     true, predicted = [], []
     size = file.stat().st_size if file.is_file() else None
     with progress(f"Predicting {file}", size) as show:
-        for X, Y, _, position in named.labelled(file, kind):
+        for X, Y, _, position in named.labelled(file, kind, label_column):
             true.append(Y)
             predicted.append(csr_array(named.predicted(X).astype(np.int8)))
             show(position, "")

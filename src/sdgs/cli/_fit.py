@@ -1,6 +1,8 @@
 """`sdgs fit`."""
 
 import ast
+import warnings
+from contextlib import closing
 from difflib import get_close_matches
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +15,7 @@ from rich.markup import escape
 
 import sdgs
 from sdgs.cli._evaluate import Evaluation, evaluated, show_labels, show_measures
-from sdgs.cli._info import note_counters, print_dropped
+from sdgs.cli._info import chosen, note_counters, print_chosen, print_dropped
 from sdgs.cli._models import NamedModel
 from sdgs.cli._options import (
     DataFile,
@@ -21,6 +23,7 @@ from sdgs.cli._options import (
     Format,
     Jobs,
     Json,
+    LabelColumn,
     Labels,
     LabelsFrom,
     checked_folder,
@@ -40,6 +43,7 @@ def fit(
     ] = None,
     labels: Labels = None,
     labels_from: LabelsFrom = None,
+    label_column: LabelColumn = None,
     drop: Drop = None,
     format: Format = None,  # noqa: A002
     cv: Annotated[bool, typer.Option("--cv", help="Find the parameters by cross-validation.")] = False,
@@ -60,6 +64,7 @@ def fit(
     Examples:
       sdgs fit emotions-train.arff -o emotions.sdgs --test emotions-test.arff
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
+      sdgs fit songs.csv --label-column moods
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
     """
     start = perf_counter()
@@ -68,19 +73,25 @@ def fit(
     with working(f"Reading {file}"):
         from sdgs.datasets import read
 
-        data = read(file, **label_options(labels, labels_from), drop=names(drop), format=format)
+        data = read(file, **label_options(labels, labels_from, label_column), drop=names(drop), format=format)
     X, Y = _complete(data, file)
     read_in = perf_counter()
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(out(), data.dropped)
         note_counters(data)
-    _train(model, X, Y, cv)
+    named = NamedModel(model, data.feature_names, data.label_names)
+    if test is not None:
+        _look_at(test, named, label_column)
+    with working("Getting ready (the first time this compiles, which can take a minute)"):
+        from sdgs._classifier import get_ready
+
+        get_ready(X, robust=cv or model.huber is not None)
+    ready = perf_counter()
+    _train(model, X, Y)
     trained = perf_counter()
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
-    found = None
-    if test is not None:
-        found = evaluated(NamedModel(model, data.feature_names, data.label_names), test, None)
+    found = None if test is None else evaluated(named, test, None, label_column)
     if json:
         print_json(
             {
@@ -89,20 +100,19 @@ def fit(
                 "features": X.shape[1],
                 "labels": list(data.label_names),
                 "dropped": dict(data.dropped),
-                "seconds": {"reading": read_in - start, "training": trained - read_in},
+                "seconds": {"reading": read_in - start, "compiling": ready - read_in, "training": trained - ready},
                 "parameters": {name: repr(value) for name, value in model.get_params().items()},
                 "best_params": getattr(model, "best_params_", None),
+                "chosen": chosen(model),
                 "test": None if found is None else {"samples": found.samples, "measures": found.measures},
             }
         )
         return
-    _show(model, output, trained - read_in, test, found)
+    _show(model, output, trained - ready, test, found)
 
 
 def _show(model: Any, output: Path, seconds: float, test: Path | None, found: Evaluation | None) -> None:
-    if hasattr(model, "best_params_"):
-        chosen = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
-        out().print(f"Found by cross-validation: {escape(chosen)}", soft_wrap=True)
+    print_chosen(out(), model)
     size = filesize.decimal(output.stat().st_size)
     out().print(f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True)
     if test is None or found is None:
@@ -160,21 +170,32 @@ def _complete(data: Any, file: Path) -> tuple[Any, Any]:
     if not complete.all():
         note(f"{file}: {int((~complete).sum())} samples have missing labels and are left out.")
     Y = data.Y[complete].astype(np.int8)
-    never = [name for name, count in zip(data.label_names, Y.sum(axis=0, dtype=int), strict=True) if not count]
-    if never and len(never) < len(data.label_names):
-        shown = ", ".join(never[:10]) + (" ..." if len(never) > 10 else "")
-        note(f"{file}: no sample has {shown}: such labels cannot be learnt.")
+    count = Y.sum(axis=0, dtype=int)
+    for number, what in (
+        (0, "no sample has {}: such labels cannot be learnt."),
+        (len(Y), "every sample has {}: such labels tell nothing."),
+    ):
+        some = [name for name, n in zip(data.label_names, count, strict=True) if n == number]
+        if some and len(some) < len(data.label_names):
+            note(f"{file}: " + what.format(", ".join(some[:10]) + (" ..." if len(some) > 10 else "")))
     return data.X if complete.all() else data.X[complete], csr_array(Y)
 
 
-def _train(model: Any, X: Any, Y: Any, cv: bool) -> None:
-    try:
-        if cv:
-            with progress("Searching", model.budget) as show:
-                model._progress = lambda spent, words: show(spent, words)
-                model.fit(X, Y)
+def _look_at(test: Path, named: NamedModel, label_column: str | None) -> None:
+    """Whether it has what the model will need: before the training, which may take long."""
+    with warnings.catch_warnings():  # which come when it is read
+        warnings.simplefilter("ignore")
+        with closing(named.blocks(test, None, with_labels=True, label_column=label_column)) as blocks:
+            next(blocks, None)
+
+
+def _train(model: Any, X: Any, Y: Any) -> None:
+    with progress("Training", 1) as show:
+        model._progress = show
+        try:
+            model.fit(X, Y)
+        except ValueError as error:
+            wrong = str(error)
         else:
-            with working("Training"):
-                model.fit(X, Y)
-    except ValueError as error:
-        give_up(str(error))
+            return
+    give_up(wrong)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
-from sdgs.cli._options import DataFile, Drop, Format, Json, Labels, LabelsFrom, label_options, names
+from sdgs.cli._options import DataFile, Drop, Format, Json, LabelColumn, Labels, LabelsFrom, label_options, names
 from sdgs.cli._show import note, out, percent, print_json, sizes, table, working
 
 _MANY = 20  # labels in a table
@@ -19,6 +19,7 @@ def info(
     file: DataFile,
     labels: Labels = None,
     labels_from: LabelsFrom = None,
+    label_column: LabelColumn = None,
     drop: Drop = None,
     format: Format = None,  # noqa: A002
     json: Json = False,
@@ -34,22 +35,28 @@ def info(
     if file.suffix.lower() == ".sdgs":
         _model(file, json)
         return
-    with working(f"Reading {file}"):
-        from sdgs.datasets import read
+    with working(f"Reading {file}") as show:
+        from sdgs.datasets import guess_labels, read
 
-        options = label_options(labels, labels_from)
-        named = bool(options.get("labels") or options.get("xml"))
-        if not named and _is_table(file, format):  # has a look before labels are named
+        options = label_options(labels, labels_from, label_column)
+        guess = None
+        if not any(options.values()) and _is_table(file, format):  # has a look before labels are named
             options["labels"] = []
+            guess = guess_labels(file, format=format)
         data = read(file, **options, drop=names(drop), format=format)
+        show("Looking at it")
         known = described(data)
+    if guess is not None:
+        known["may_be_labels"] = {"columns": guess.columns, "lists": guess.lists}
     if json:
         print_json(known)
-    else:
-        again = [f"--labels={','.join(labels)}"] if labels else []
-        again += [f"--labels-from={labels_from}"] if labels_from else []
-        again += [f"--drop={','.join(drop)}"] if drop else []
-        _show(file, known, data, again)
+        return
+    again = [f"--format={format}"] if format else []
+    again += [f"--drop={','.join(drop)}"] if drop else []
+    named = [f"--labels={','.join(labels)}"] if labels else []
+    named += [f"--labels-from={labels_from}"] if labels_from else []
+    named += [f"--label-column={label_column}"] if label_column else []
+    _show(file, known, data, guess, again, named)
 
 
 def _is_table(file: Path, kind: str | None) -> bool:
@@ -84,27 +91,65 @@ def described(data: Any) -> dict[str, Any]:
     known["distinct_label_sets"] = len(np.unique(np.packbits(Y, axis=1), axis=0))
     known["samples_by_number_of_labels"] = dict(zip(sets.tolist(), sizes.tolist(), strict=True))
     known["label_counts"] = dict(zip(data.label_names, count.tolist(), strict=True))
+    known["scaling"] = _scaling(data.X[complete], Y) if count.any() else None
     return known
 
 
-def _show(file: Path, known: dict[str, Any], data: Any, again: list[str]) -> None:
+def _scaling(X: Any, Y: NDArray[np.bool_]) -> str:
+    from scipy.sparse import csr_array
+
+    from sdgs._classifier import likely_scaling
+
+    return likely_scaling(X, csr_array(Y))
+
+
+def _show(file: Path, known: dict[str, Any], data: Any, guess: Any, again: list[str], named: list[str]) -> None:
     console, kind = out(), "sparse" if known["sparse"] else "dense"
-    console.print(f"[bold]{escape(file.name)}[/]: {sizes(data.X, known['labels'])}", soft_wrap=True)
+    size = sizes(data.X, known["labels"])
+    if guess is not None:
+        size = f"{known['samples']:,} samples, {known['features']:,} columns of numbers"
+    console.print(f"[bold]{escape(file.name)}[/]: {size}", soft_wrap=True)
     missing = f"{percent(known['missing_share'])} % are missing" if known["missing_share"] else "none are missing"
-    console.print(f"Features are {kind}: {percent(known['nonzero_share'])} % are not zero, {missing}.")
+    numbers = "Numbers" if guess is not None else "Features"
+    console.print(f"{numbers} are {kind}: {percent(known['nonzero_share'])} % are not zero, {missing}.")
     print_dropped(console, data.dropped)
-    note_counters(data)
+    counters = note_counters(data)
+    if counters:
+        again = [*(option for option in again if not option.startswith("--drop")), _drop_too(again, counters)]
     if known["samples_with_missing_labels"]:
         console.print(f"{known['samples_with_missing_labels']:,} samples have missing labels.")
-    if "label_counts" in known:
+    if guess is not None:
+        _show_guess(console, file, guess, again)
+    elif "label_counts" in known:
         console.print(
             f"A sample has {known['cardinality']:.2f} labels on average; "
             f"{known['distinct_label_sets']:,} different sets of labels occur."
         )
         _show_labels(console, known)
-        console.print(f"Next: {escape(shlex.join(['sdgs', 'fit', str(file), *again]))}", soft_wrap=True)
-    elif not known["labels"]:
-        _show_columns(console, file, data)
+        if known["scaling"]:
+            console.print(f"Scaling will be {scaling_in_words(known['scaling'])}, as it looks.")
+        _next(console, "fit", file, [*again, *named])
+
+
+def _drop_too(again: list[str], counters: list[str]) -> str:
+    """The option to drop columns, with these as well."""
+    dropped = [option.removeprefix("--drop=") for option in again if option.startswith("--drop")]
+    return f"--drop={','.join([*dropped, *map(_option_value, counters)])}"
+
+
+def _next(console: Any, command: str, file: Path, options: list[str]) -> None:
+    console.print(f"Next: {escape(shlex.join(['sdgs', command, str(file), *options]))}", soft_wrap=True)
+
+
+def scaling_in_words(scaling: str | None) -> str:
+    """What a scaling does."""
+    does = {
+        "rows": "samples brought to the same length",
+        "columns": "features standardised, then samples brought to the same length",
+        "idf": "rare features weighted more, then samples brought to the same length",
+        None: "values as they are",
+    }
+    return f'"{scaling}" ({does[scaling]})'
 
 
 def print_dropped(console: Any, dropped: Any) -> None:
@@ -115,14 +160,16 @@ def print_dropped(console: Any, dropped: Any) -> None:
         console.print(f"[dim]... and {len(dropped) - _MANY} more columns are no features.[/]")
 
 
-def note_counters(data: Any) -> None:
+def note_counters(data: Any) -> list[str]:
     """Columns that only number the samples: a model would learn the order of the file from them."""
     n = data.X.shape[0]
     if hasattr(data.X, "indptr") or n < _FEW:
-        return
+        return []
     counts = np.flatnonzero((np.diff(data.X, axis=0) == 1).all(axis=0))
-    for name in (data.feature_names[i] for i in counts):
-        note(f"{name} only counts the samples. Leave it out: {shlex.join(['--drop', name])}")
+    names = [data.feature_names[i] for i in counts]
+    for name in names:
+        note(f"{name} only counts the samples. Leave it out: {shlex.join(['--drop', _option_value(name)])}")
+    return names
 
 
 def _show_labels(console: Any, known: dict[str, Any]) -> None:
@@ -137,31 +184,26 @@ def _show_labels(console: Any, known: dict[str, Any]) -> None:
     console.print(made)
 
 
-def _show_columns(console: Any, file: Path, data: Any) -> None:
+def _show_guess(console: Any, file: Path, guess: Any, again: list[str]) -> None:
     """A table whose labels have not been named: which columns may be labels."""
-    binary = [name for name, column in zip(data.feature_names, data.X.T, strict=True) if _is_binary(column)]
     console.print("Which columns are labels is not known yet.")
-    if binary:
-        shown = ", ".join(binary[:_MANY]) + (" ..." if len(binary) > _MANY else "")
-        console.print(f"These {len(binary)} hold only 0 and 1, so may be labels: {escape(shown)}", soft_wrap=True)
-        wanted = _common(binary)
-    else:
-        wanted = "NAME,NAME"
-    command = shlex.join(["sdgs", "info", str(file), "--labels", wanted])
-    console.print(f"Next: {escape(command)}", soft_wrap=True)
+    if guess.columns:
+        shown = ", ".join(guess.columns[:_MANY]) + (" ..." if len(guess.columns) > _MANY else "")
+        console.print(
+            f"These {len(guess.columns)} hold only 0 and 1, so may be labels: {escape(shown)}", soft_wrap=True
+        )
+    for name in guess.lists:
+        console.print(f"This one may list the labels of each sample: {escape(name)}", soft_wrap=True)
+    if guess.lists:
+        _next(console, "info", file, [*again, f"--label-column={guess.lists[0]}"])
+    if guess.columns or not guess.lists:
+        wanted = ",".join(map(_option_value, guess.chosen_by)) or "NAME,NAME"
+        _next(console, "info", file, [*again, f"--labels={wanted}"])
 
 
-def _is_binary(column: NDArray[np.float64]) -> bool:
-    return bool(np.isin(column, (0, 1)).all())
-
-
-def _common(found: list[str]) -> str:
-    """The names, or a pattern if they begin alike."""
-    first, last = min(found), max(found)
-    start = first[
-        : next((i for i, both in enumerate(zip(first, last, strict=False)) if both[0] != both[1]), len(first))
-    ]
-    return f"{start}*" if len(found) > 1 and len(start) > 1 else ",".join(found[:6])
+def _option_value(name: str) -> str:
+    """A name for an option that takes several with commas between."""
+    return name.replace(",", "?")
 
 
 def _model(file: Path, json: bool) -> None:
@@ -180,13 +222,29 @@ def _model(file: Path, json: bool) -> None:
         "labels": list(named.labels),
         "feature_names": list(named.features),
         "parameters": {name: repr(value) for name, value in changed.items()},
+        "chosen": chosen(model),
     }
     if json:
         print_json(known)
         return
     console = out()
     console.print(
-        f"[bold]{file.name}[/]: {known['class']}, {len(named.features):,} features, {len(named.labels):,} labels"
+        f"[bold]{escape(file.name)}[/]: {known['class']}, {known['features']:,} features, {len(named.labels):,} labels"
     )
     console.print("Labels: " + escape(", ".join(named.labels[:_MANY])) + (" ..." if len(named.labels) > _MANY else ""))
     console.print("Parameters: " + (", ".join(f"{name}={value!r}" for name, value in changed.items()) or "defaults"))
+    print_chosen(console, model)
+
+
+def chosen(model: Any) -> dict[str, Any]:
+    """What a fitted model uses, wherever it came from."""
+    names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "uses_norms")
+    return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
+
+
+def print_chosen(console: Any, model: Any) -> None:
+    """The same in words."""
+    used = chosen(model)
+    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "uses_norms"))
+    found = "Found by cross-validation" if hasattr(model, "best_params_") else "Used"
+    console.print(f"{found}: scaling {escape(scaling_in_words(used['scaling']))}, {rest}", soft_wrap=True)

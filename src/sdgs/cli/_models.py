@@ -20,13 +20,15 @@ class NamedModel:
     features: tuple[str, ...]
     labels: tuple[str, ...]
 
-    def blocks(self, path: Path, kind: str | None, *, with_labels: bool = False) -> Generator[Any]:
+    def blocks(self, path: Path, kind: str | None, **options: Any) -> Generator[Any]:
         """The samples of a file."""
         from sdgs.datasets import read_blocks
 
-        return read_blocks(path, features=self.features, labels=self.labels, with_labels=with_labels, format=kind)
+        return read_blocks(path, features=self.features, labels=self.labels, format=kind, **options)
 
-    def labelled(self, path: Path, kind: str | None) -> Iterator[tuple[Any, Any, NDArray[np.intp], int]]:
+    def labelled(
+        self, path: Path, kind: str | None, label_column: str | None
+    ) -> Iterator[tuple[Any, Any, NDArray[np.intp], int]]:
         """Samples of a file whose labels are all known: X, labels (CSR), their numbers from 1, and how far it was read.
 
         Block by block. Those with missing labels are left out; says so at the end.
@@ -34,7 +36,7 @@ class NamedModel:
         from scipy.sparse import csr_array, issparse
 
         n = kept = 0
-        for block in self.blocks(path, kind, with_labels=True):
+        for block in self.blocks(path, kind, with_labels=True, label_column=label_column):
             rows = block.X.shape[0]
             known = np.arange(rows) if issparse(block.Y) else np.flatnonzero(~np.isnan(block.Y).any(axis=1))
             if known.size:

@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,13 @@ Labels = Annotated[
 LabelsFrom = Annotated[
     Path | None,
     typer.Option(help="File with the labels' names: one a line, or Mulan's .xml.", exists=True, dir_okay=False),
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="The one column that lists all labels of a sample, as in 'calm;sad', if they have no columns themselves.",
+        show_default=False,
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -49,9 +57,14 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def checked_folder(output: Path) -> None:
-    """Refuse a file in a folder that does not exist."""
+    """Refuse a file in a folder that does not exist, or where nothing can be written."""
     if not output.parent.is_dir():
         raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    try:
+        tempfile.TemporaryFile(dir=output.parent).close()
+    except OSError as error:
+        wrong = f"nothing can be written to the folder {output.parent} ({error.strerror}). Name another."
+        raise typer.BadParameter(wrong, param_hint="--output") from None
 
 
 def checked_picture(output: Path) -> None:
@@ -83,10 +96,13 @@ def names(given: list[str] | None) -> list[str]:
     return [name for text in given or [] for name in listed(text)]
 
 
-def label_options(labels: list[str] | None, labels_from: Path | None) -> dict[str, Any]:
+def label_options(labels: list[str] | None, labels_from: Path | None, label_column: str | None) -> dict[str, Any]:
     """What `sdgs.datasets.read` is to know of labels."""
-    if labels and labels_from:
-        raise typer.BadParameter("give --labels or --labels-from, not both.", param_hint="--labels-from")
+    if bool(labels) + bool(labels_from) + bool(label_column) > 1:
+        wrong = "give one of --labels, --labels-from and --label-column."
+        raise typer.BadParameter(wrong, param_hint="--labels")
+    if label_column:
+        return {"label_column": label_column}
     if labels_from is not None and labels_from.suffix.lower() == ".xml":
         return {"xml": labels_from}
     if labels_from is not None:

@@ -5,6 +5,7 @@ import io
 import json as jsonlib
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, checked_folder
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, checked_folder, names
 from sdgs.cli._show import progress
 
 
@@ -28,6 +29,12 @@ def predict(
         int | None, typer.Option(min=1, help="The so many most probable labels, with their probabilities.")
     ] = None,
     separator: Annotated[str, typer.Option(help="What stands between labels.")] = ";",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns to write as well, such as an id: names or patterns. CSV and Parquet.", show_default=False
+        ),
+    ] = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")] = False,
@@ -38,7 +45,7 @@ def predict(
 
     \b
     Examples:
-      sdgs predict emotions.sdgs new.csv
+      sdgs predict emotions.sdgs new.csv --keep id
       sdgs predict emotions.sdgs new.arff --top 3 -o labels.csv
       zcat big.svm.gz | sdgs predict rcv1.sdgs - --format svmlight --json | head
     """
@@ -53,7 +60,7 @@ def predict(
     # A bar between the lines of the result would be in the way.
     with progress(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
         form = _Json() if json else _Csv(separator)
-        parts = _parts(named, named.blocks(file, format), form, scores, top, show)
+        parts = _parts(named, named.blocks(file, format, keep=names(keep)), form, scores, top, show)
         if output is not None:
             from sdgs._files import write_whole
 
@@ -62,6 +69,14 @@ def predict(
         for part in parts:
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Which sample it is: its number, from 1, and the cells of the columns that are kept."""
+
+    sample: int
+    kept: dict[str, str]
 
 
 class _Csv:
@@ -73,15 +88,18 @@ class _Csv:
     def head(self, *columns: str) -> str:
         return self._line(columns)
 
-    def labels(self, sample: int, names: list[str]) -> str:
-        return self._line([str(sample), self._separator.join(names)])
+    def labels(self, place: _Place, names: list[str]) -> str:
+        return self._at(place, self._separator.join(names))
 
-    def scores(self, sample: int, _: tuple[str, ...], scores: NDArray[Any]) -> str:
-        return self._line([str(sample), *(f"{score:.6g}" for score in scores)])
+    def scores(self, place: _Place, _: tuple[str, ...], scores: NDArray[Any]) -> str:
+        return self._at(place, *(f"{score:.6g}" for score in scores))
 
-    def top(self, sample: int, names: list[str], scores: list[float]) -> str:
+    def top(self, place: _Place, names: list[str], scores: list[float]) -> str:
         both = self._separator.join(names), self._separator.join(f"{score:.6g}" for score in scores)
-        return self._line([str(sample), *both])
+        return self._at(place, *both)
+
+    def _at(self, place: _Place, *cells: str) -> str:
+        return self._line([str(place.sample), *place.kept.values(), *cells])
 
     @staticmethod
     def _line(cells: Any) -> str:
@@ -96,20 +114,19 @@ class _Json:
     def head(self, *_: str) -> str:
         return ""
 
-    def labels(self, sample: int, names: list[str]) -> str:
-        return self._line(sample=sample, labels=names)
+    def labels(self, place: _Place, names: list[str]) -> str:
+        return self._at(place, labels=names)
 
-    def scores(self, sample: int, names: tuple[str, ...], scores: NDArray[Any]) -> str:
-        return self._line(sample=sample, scores=dict(zip(names, scores.tolist(), strict=True)))
+    def scores(self, place: _Place, names: tuple[str, ...], scores: NDArray[Any]) -> str:
+        return self._at(place, scores=dict(zip(names, scores.tolist(), strict=True)))
 
-    def top(self, sample: int, names: list[str], scores: list[float]) -> str:
-        return self._line(
-            sample=sample, top=[{"label": name, "score": score} for name, score in zip(names, scores, strict=True)]
-        )
+    def top(self, place: _Place, names: list[str], scores: list[float]) -> str:
+        return self._at(place, top=[{"label": name, "score": score} for name, score in zip(names, scores, strict=True)])
 
     @staticmethod
-    def _line(**content: Any) -> str:
-        return jsonlib.dumps(content, ensure_ascii=False) + "\n"
+    def _at(place: _Place, **content: Any) -> str:
+        kept = {"kept": place.kept} if place.kept else {}
+        return jsonlib.dumps({"sample": place.sample, **kept, **content}, ensure_ascii=False) + "\n"
 
 
 def _parts(
@@ -117,20 +134,19 @@ def _parts(
 ) -> Iterator[bytes]:
     """What is to be written, block by block."""
     names, sample = named.labels, 0
-    head = ("sample", *names) if scores else ("sample", "labels", "scores") if top else ("sample", "labels")
+    columns = names if scores else ("labels", "scores") if top else ("labels",)
     for block in blocks:
-        lines = [] if sample else [form.head(*head)]
-        if scores or top is not None:
-            for row in named.scores(block.X):
-                sample += 1
-                if top is None:
-                    lines.append(form.scores(sample, names, row))
-                    continue
+        lines = [] if sample else [form.head("sample", *block.kept, *columns)]
+        by_scores = scores or top is not None
+        for i, row in enumerate(named.scores(block.X) if by_scores else named.predicted(block.X)):
+            sample += 1
+            place = _Place(sample, {name: cells[i] for name, cells in block.kept.items()})
+            if scores:
+                lines.append(form.scores(place, names, row))
+            elif top is not None:
                 best = np.argsort(-row, kind="stable")[:top]
-                lines.append(form.top(sample, [names[i] for i in best], row[best].tolist()))
-        else:
-            for row in named.predicted(block.X):
-                sample += 1
-                lines.append(form.labels(sample, [names[i] for i in np.flatnonzero(row)]))
+                lines.append(form.top(place, [names[j] for j in best], row[best].tolist()))
+            else:
+                lines.append(form.labels(place, [names[j] for j in np.flatnonzero(row)]))
         yield "".join(lines).encode()
         show(block.position, f"{sample:,} samples")

@@ -8,7 +8,17 @@ from rich import filesize
 from rich.markup import escape
 
 from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, Shape, check_image_size, checked_folder, image_size
+from sdgs.cli._options import (
+    DataFile,
+    Format,
+    Jobs,
+    LabelColumn,
+    ModelFile,
+    Shape,
+    check_image_size,
+    checked_folder,
+    image_size,
+)
 from sdgs.cli._show import needs, out, working
 
 
@@ -30,6 +40,7 @@ def report(
         str | None, typer.Option(help="Of the page. Default: the name of FILE.", show_default=False)
     ] = None,
     explained: Annotated[int, typer.Option(min=0, help="Samples to take apart, at most.")] = 500,
+    label_column: LabelColumn = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
 ) -> None:
@@ -51,14 +62,14 @@ def report(
     with working(f"Reading {file}") as show:
         named = load(model, jobs)
         check_image_size(size, len(named.features))
-        X, Y, numbers = _samples(named, file, format)
+        X, Y, numbers = _samples(named, file, format, label_column)
         others: dict[str, Any] = {}
 
         from sdgs.report import fitted_rivals, write_model_report
 
         if rivals is not None:
             show(f"Fitting other methods to {rivals}")
-            others = fitted_rivals(*_samples(named, rivals, None)[:2])
+            others = fitted_rivals(*_samples(named, rivals, None, label_column)[:2])
         show("Taking samples apart")
         write_model_report(
             named.model,
@@ -77,11 +88,11 @@ def report(
     out().print(f"Wrote [bold]{escape(str(output))}[/] ({written}). Open it in a browser.", soft_wrap=True)
 
 
-def _samples(named: NamedModel, file: Path, kind: str | None) -> tuple[Any, Any, list[int]]:
+def _samples(named: NamedModel, file: Path, kind: str | None, label_column: str | None) -> tuple[Any, Any, list[int]]:
     """Samples, labels, and the number of each sample in the file, from 1; those with missing labels are left out."""
     import numpy as np
     from scipy.sparse import csr_array, issparse, vstack
 
-    X, Y, numbers, _ = zip(*named.labelled(file, kind), strict=True)
+    X, Y, numbers, _ = zip(*named.labelled(file, kind, label_column), strict=True)
     stacked = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
     return stacked, csr_array(vstack(Y, format="csr")), np.concatenate(numbers).tolist()

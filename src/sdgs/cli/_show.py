@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+_live: list[Console] = []  # of the bar that is shown, if one is: what is printed by another would run into it
 _PIPED_WIDTH = 160  # there is no window to fit in
 
 
@@ -26,7 +27,7 @@ def out() -> Console:
 
 def err() -> Console:
     """Where all else goes."""
-    return Console(stderr=True, width=_width(sys.stderr), highlight=False)
+    return _live[-1] if _live else Console(stderr=True, width=_width(sys.stderr), highlight=False)
 
 
 def _width(file: Any) -> int | None:
@@ -87,11 +88,21 @@ def percent(value: float) -> str:
 
 
 @contextmanager
+def _above(console: Console) -> Iterator[None]:
+    """Notes are printed above the bar of this console."""
+    _live.append(console)
+    try:
+        yield
+    finally:
+        _live.pop()
+
+
+@contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """A spinner with the time while something is done; what it is can be changed."""
     errors = err()
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar, _above(errors):
         task = bar.add_task(escape(what), total=None)
         yield lambda description: bar.update(task, description=escape(description))
 
@@ -109,6 +120,7 @@ def progress(what: str, total: float | None, *, shown: bool = True) -> Iterator[
         TimeRemainingColumn(),
     )
     hidden = not (shown and errors.is_terminal)
-    with Progress(*columns, console=errors, transient=True, disable=hidden, speed_estimate_period=1e9) as bar:
+    bar = Progress(*columns, console=errors, transient=True, disable=hidden, speed_estimate_period=1e9)
+    with bar, _above(errors):
         task = bar.add_task(escape(what), total=total)
         yield lambda done, words: bar.update(task, completed=done, description=escape(f"{what} {words}".strip()))

@@ -18,7 +18,7 @@ from sdgs.datasets._cells import MISSING
 SEPARATORS = ";|,"  # a comma last, for it may be part of a name
 _NO_LABELS = {"", "none"}
 _OFTEN = 3  # times that labels occur on average; other text says something new in every row
-_PREFIX_ENDS = "_-.: "
+_PREFIX_ENDS = "_-.:"
 
 
 def separator_in(cells: Iterable[Any]) -> str:
@@ -86,7 +86,7 @@ def guessed(names: Sequence[str], binary: Sequence[str], text: Mapping[str, Sequ
     groups: dict[str, set[str]] = {}
     for name in names:
         groups.setdefault(_prefix(name), set()).add(name)
-    whole = [name for name in binary if groups[_prefix(name)] <= set(binary)]
+    whole = [name for name in binary if not _prefix(name) or groups[_prefix(name)] <= set(binary)]
     columns = tuple(whole or binary)
     several, single = list[str](), list[str]()
     for name, cells in text.items():
@@ -98,7 +98,8 @@ def guessed(names: Sequence[str], binary: Sequence[str], text: Mapping[str, Sequ
 
 
 def _prefix(name: str) -> str:
-    return name[: max(name.rfind(mark) for mark in _PREFIX_ENDS) + 1]
+    ends = [name.index(mark) for mark in _PREFIX_ENDS if mark in name]
+    return name[: min(ends) + 1] if ends else ""
 
 
 def _in_few_words(wanted: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
