@@ -110,11 +110,12 @@ def test_standard_input(monkeypatch):
         ("x,l\n1.5,3\n", None, "They are 'x', 'l'"),
         ("l\n1\n", ["l"], "no column is left as a feature"),
         ("x,l\n'0,5',1\n", ["l"], "line 2: 3 cells"),
-        ("x;l\n0,5;1\n", ["l"], "line 2, column 'x': '0,5' is a number with a decimal comma; save the file with"),
+        ("x;l\n0,5;1\n", ["l"], "column 'x': '0,5' is a number with a decimal comma, .* Save the file with decimal"),
         ("x y l\n1 2 1\n", [], "only one column, named 'x y l'. Columns must have a comma, a semicolon"),
         ("1,0.5,1\n2,0.7,0\n", ["1"], "the first line has numbers, where the names of the columns should be"),
-        ("x,l\n1,1\ninf,1\n", ["l"], "line 3, column 'x': 'inf' is infinite; .* mend it .*--drop"),
-        ("x,l\n" + "1,1\n" * 12 + "l0,1\n", ["l"], "line 14, column 'x': 'l0' is not a number. Other cells of the"),
+        ("x,l\n1,1\ninf,1\n", ["l"], "line 3, column 'x': 'inf' is infinite, .* Mend it, or leave it empty .*--drop"),
+        ("x,l\n" + "1,1\n" * 12 + "l0,1\n", ["l"], "line 14, column 'x': 'l0' is not a number, and other"),
+        ("x,is_l,is_m\n1,1,1\n", ["is"], r"no column is named 'is', .* begin with it: 'is\*' means them all"),
         ('x,l\n"1"2,1\n', ["l"], "line 2: not as CSV should be"),
         ('x,l\n1,1\n"2,1\n3,1\n', ["l"], r"line 3: not as CSV should be \(unexpected end of data"),
         (b"\xff\xfex\x00,\x00l\x00\n\x00\x00\xd8\n\x00", ["l"], "not text"),
@@ -217,6 +218,8 @@ def test_what_may_be_labels(csv_file):
     kinds = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(9))
     assert guess_labels(csv_file("x,kind\n" + kinds)).lists == ("kind",)
     assert guess_labels(csv_file("1 1:2\n", "data.svm")) == LabelGuess()
+    with pytest.raises(DataFileError, match="there is only one column, named 'x y'"):
+        next(read_blocks(csv_file("x y\n1 2\n"), features=["x", "y"]))
 
 
 def test_long_fields(csv_file):

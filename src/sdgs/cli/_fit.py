@@ -1,6 +1,7 @@
 """`sdgs fit`."""
 
 import ast
+import shlex
 import warnings
 from contextlib import closing
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from rich import filesize
 from rich.markup import escape
 
 import sdgs
-from sdgs.cli._evaluate import Evaluation, evaluated, show_labels, show_measures
+from sdgs.cli._evaluate import evaluated, show_labels, show_measures
 from sdgs.cli._info import chosen, note_counters, print_chosen, print_dropped
 from sdgs.cli._models import NamedModel
 from sdgs.cli._options import (
@@ -108,18 +109,20 @@ def fit(
             }
         )
         return
-    _show(model, output, trained - ready, test, found)
-
-
-def _show(model: Any, output: Path, seconds: float, test: Path | None, found: Evaluation | None) -> None:
-    print_chosen(out(), model)
-    size = filesize.decimal(output.stat().st_size)
-    out().print(f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True)
+    _show(model, output, trained - ready)
     if test is None or found is None:
-        err().print(f"Next: sdgs evaluate {escape(str(output))} TEST-FILE", soft_wrap=True)
+        again = [f"--label-column={label_column}"] if label_column else []
+        following = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *again])
+        err().print(f"Next: {escape(following)}", soft_wrap=True)
     else:
         show_measures(found, test)
         show_labels(found, 20)
+
+
+def _show(model: Any, output: Path, seconds: float) -> None:
+    print_chosen(out(), model)
+    size = filesize.decimal(output.stat().st_size)
+    out().print(f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True)
 
 
 def _checked_output(output: Path | None, file: Path) -> Path:

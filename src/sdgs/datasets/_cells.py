@@ -15,11 +15,13 @@ _WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 class BadCellError(ValueError):
-    """A cell that is not what its column should hold: its place in the block, and its text."""
+    """A cell that is not what its column should hold: its place in the block, its text, and what to do."""
 
-    def __init__(self, place: int, text: str, what: str) -> None:
+    def __init__(
+        self, place: int, text: str, what: str, advice: str = "Mend it, or leave it empty if it is not known."
+    ) -> None:
         super().__init__(text)
-        self.place, self.text, self.what = place, text, what
+        self.place, self.text, self.what, self.advice = place, text, what, advice
 
 
 def numbers(cells: Sequence[str]) -> NDArray[np.float64]:
@@ -47,10 +49,9 @@ def _number(cell: str, place: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        what = "infinite; leave the cell empty if the value is unknown" if math.isinf(value) else "not a number"
         if _DECIMAL_COMMA.fullmatch(text):
-            what = "a number with a decimal comma; save the file with decimal points"
-        raise BadCellError(place, cell, what)
+            raise BadCellError(place, cell, "a number with a decimal comma", "Save the file with decimal points.")
+        raise BadCellError(place, cell, "infinite" if math.isinf(value) else "not a number")
     return value
 
 

@@ -298,6 +298,8 @@ def _table_blocks(
     label_column: str | None,
     keep: Sequence[str],
 ) -> Iterator[Block]:
+    if source.only_one_column() and list(source.names) != list(features):
+        raise DataFileError(source.only_one_column())
     _places(features, source.names, source.name)
     listing = [] if label_column is None else [list_column(source, label_column)]
     wanted = list(labels) if with_labels and not listing else []

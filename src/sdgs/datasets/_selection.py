@@ -16,7 +16,9 @@ def chosen(wanted: Sequence[str], names: Sequence[str], file: str, what: str = "
     for one in wanted:
         matches = [one] if one in there else [name for name in names if fnmatchcase(name, one)]
         if not matches:
-            raise DataFileError(f"{file}: no column is named {one!r}, which should be a {what}. {near(one, names)}")
+            several = sum(name.startswith(one) for name in names) > 1
+            hint = f"Several begin with it: {one + '*'!r} means them all." if several else near(one, names)
+            raise DataFileError(f"{file}: no column is named {one!r}, which should be a {what}. {hint}")
         found.update(dict.fromkeys(matches))
     return list(found)
 

@@ -69,11 +69,19 @@ class Source:
 
     def bad_cell(self, error: BadCellError, rows: Rows, column: str) -> DataFileError:
         """The error in words."""
-        return DataFileError(f"{self.where(error, rows, column)}: {_short(error.text)} is {error.what}.")
+        return DataFileError(
+            f"{self.name}, line {rows.lines[error.place]}, column {column!r}: {_short(error.text)} is {error.what}. "
+            f"{error.advice}"
+        )
 
-    def where(self, error: BadCellError, rows: Rows, column: str) -> str:
-        """The file, the line and the column."""
-        return f"{self.name}, line {rows.lines[error.place]}, column {column!r}"
+    def only_one_column(self) -> str:
+        """In words, if there is no other."""
+        if len(self.names) > 1:
+            return ""
+        return (
+            f"{self.name}: there is only one column, named {_short(self.names[0])}. Columns must have a comma, a "
+            "semicolon, a tab or a bar between them."
+        )
 
     def _check_names(self) -> None:
         twice = [name for i, name in enumerate(self.names) if name and name in self.names[:i]]
@@ -197,7 +205,7 @@ def _arrow_numbers(cells: Any, parse: Any) -> NDArray[np.float64]:
     values = np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
     wrong = np.flatnonzero(np.isinf(values))
     if wrong.size:
-        raise BadCellError(int(wrong[0]), f"{values[wrong[0]]:g}", "infinite; leave it empty if the value is unknown")
+        raise BadCellError(int(wrong[0]), f"{values[wrong[0]]:g}", "infinite")
     return values
 
 
@@ -289,9 +297,9 @@ class _Slip:
 
     def in_words(self, file: str, column: str) -> str:
         return (
-            f"{file}, line {self.line}, column {column!r}: {_short(self.error.text)} is {self.error.what}. "
-            "Other cells of the column are numbers: mend it (empty is a missing value), or leave the column out "
-            "(drop=[...], on the command line --drop)."
+            f"{file}, line {self.line}, column {column!r}: {_short(self.error.text)} is {self.error.what}, and other "
+            f"cells of that column are numbers. {self.error.advice} Or leave the column out (drop=[...], on the "
+            "command line --drop)."
         )
 
 
@@ -313,11 +321,8 @@ def _from_lists(cells: Sequence[Any], file: str, column: str) -> tuple[list[str]
 
 
 def _no_features(source: Source, dropped: dict[str, str]) -> str:
-    if len(source.names) == 1 and dropped:
-        return (
-            f"{source.name}: there is only one column, named {_short(source.names[0])}. Columns must have a comma, a "
-            "semicolon, a tab or a bar between them."
-        )
+    if dropped and source.only_one_column():
+        return source.only_one_column()
     reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:3])
     return f"{source.name}: no column is left as a feature ({reasons or 'all are labels'})."
 
