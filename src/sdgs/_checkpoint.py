@@ -75,6 +75,7 @@ def fingerprint(*parts: Any) -> str:
     for part in parts:
         if is_array_api_obj(part):
             part = to_host(part)
+        part = part.fingerprint() if hasattr(part, "fingerprint") else part  # samples on workers
         arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)
         for array in arrays:
             if isinstance(array, np.ndarray):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import dask.array as da
@@ -77,12 +76,10 @@ class Rows:
         parts = self.client.gather(self.client.compute(asked))
         return csr_array(vstack(parts, format="csr")) if self.is_sparse else np.vstack(parts)
 
-    def __repr__(self) -> str:
-        """Says what is in them, whatever the blocks are like on the way here."""
-        found = self.client.gather(
-            self.client.compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks])
-        )
-        return f"Rows({sha256(''.join(found).encode()).hexdigest()})"
+    def fingerprint(self) -> str:
+        """The same for the same samples in the same blocks."""
+        hashes = self.client.compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks])
+        return fingerprint(*self.client.gather(hashes))
 
     def mapped(self, function: Callable[[Any], Any]) -> Any:
         """The Dask array of what ``function`` makes of checked blocks: as many rows and columns, and the same type."""
