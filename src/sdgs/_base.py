@@ -121,8 +121,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse or DataFrame of shape (n, p)
-        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+        X : array-like, sparse, DataFrame or, for SDGS, Dask array of shape (n, p)
+        y : array-like, sparse, DataFrame or Dask array of shape (n, k) with 0 and 1, or array-like of shape (n,)
             Label matrix, or one class a sample. A dense matrix with one column is taken for the latter, as everywhere
             in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
 

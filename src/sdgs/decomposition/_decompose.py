@@ -63,8 +63,8 @@ def decompose(
 
     Parameters
     ----------
-    X : array-like or sparse of shape (n, p)
-        Samples. NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
+    X : array-like, sparse or Dask array of shape (n, p)
+        Samples. A Dask array is taken apart on the workers of the current client (docs/large-data.md). NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
         brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error; for sparse
         ``X`` none, unless it is small (32 MiB, or four times the components): it takes memory by the stored entries,
         the coefficients and the components. Arrays of other libraries, such as torch's on a GPU, are taken apart where
