@@ -64,11 +64,12 @@ def decompose(
     Parameters
     ----------
     X : array-like, sparse or Dask array of shape (n, p)
-        Samples. A Dask array is taken apart on the workers of the current client (docs/large-data.md). NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
+        Samples. NaN is an entry that was not observed: only the others count. Used as they are: ``SDGSClassifier``
         brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error; for sparse
         ``X`` none, unless it is small (32 MiB, or four times the components): it takes memory by the stored entries,
         the coefficients and the components. Arrays of other libraries, such as torch's on a GPU, are taken apart where
-        they are under ``sklearn.config_context(array_api_dispatch=True)``; the random draws are the host's.
+        they are under ``sklearn.config_context(array_api_dispatch=True)`` (docs/devices.md). A Dask array is taken apart
+        by the workers of the current client, which may have less memory than that (docs/large-data.md).
     Y : array-like or sparse of shape (n, k)
         Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
         without a sample get an empty component.
