@@ -83,7 +83,7 @@ def with_blocks(*languages):
 @with_blocks("python")
 @pytest.mark.usefixtures("folder")
 def test_code_runs(page, capsys):
-    code, names = [text for _, text in blocks(page, "python")], {"__name__": page.name}
+    code, names = [text for _, text in blocks(page, "python")], {"__name__": "__main__"}
     for number, text in enumerate(code, 1):
         exec(compile(text, f"{page.name}, block {number}", "exec"), names)
     check = CHECKS.get(page.name)
