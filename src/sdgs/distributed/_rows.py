@@ -38,7 +38,7 @@ class Block:
 
 
 class Rows:
-    """Samples that are on workers or yet to be read there. ``rows[index]`` brings some of them here.
+    """Samples that are on workers or yet to be read there. ``rows[index]``, or ``rows[index, :]``, brings some here.
 
     Columns are in one piece, and blocks without a row are left out.
     """
@@ -67,7 +67,7 @@ class Rows:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        rows = np.arange(self.shape[0])[index]
+        rows = np.arange(self.shape[0])[index[0] if isinstance(index, tuple) else index]
         asked = []
         for block in self.blocks:
             first, last = np.searchsorted(rows, [block.start, block.start + block.size])
