@@ -68,8 +68,8 @@ def decompose(
         brings rows to unit norm, this function does not. Training holds one dense (n, p) matrix, the error; for sparse
         ``X`` none, unless it is small (32 MiB, or four times the components): it takes memory by the stored entries,
         the coefficients and the components. Arrays of other libraries, such as torch's on a GPU, are taken apart where
-        they are under ``sklearn.config_context(array_api_dispatch=True)`` (docs/devices.md). A Dask array is taken apart
-        by the workers of the current client, which may have less memory than that (docs/large-data.md).
+        they are under ``sklearn.config_context(array_api_dispatch=True)`` (docs/devices.md). A Dask array is taken
+        apart by the workers of the current client, which may have less memory than that (docs/large-data.md).
     Y : array-like or sparse of shape (n, k)
         Labels, 0 or 1. Samples without a label belong to no component: only S and the error can hold them. Labels
         without a sample get an empty component.
