@@ -76,11 +76,13 @@ def test_the_walk_passes_over_what_is_too_dear():
 
 
 def test_costs_are_relative_to_the_defaults():
-    assert relative_cost(START, 10, 100) == 1
-    assert relative_cost(replace(START, n_components=8), 10, 100) == 2
-    assert relative_cost(replace(START, n_components=8), 10, 20) == 4  # many more dimensions than features
-    assert relative_cost(replace(START, n_components=8), 10, 64) == 2.5
-    assert relative_cost(replace(START, alpha=0.05, huber=0.1, gamma=1.0), 10, 100) > 2
+    assert relative_cost(START, 10, 100, 1000) == 1
+    assert relative_cost(replace(START, n_components=8), 10, 100, 1000) == 2
+    assert relative_cost(replace(START, n_components=8), 10, 20, 1000) == 4  # many more dimensions than features
+    assert relative_cost(replace(START, n_components=8), 10, 64, 1000) == 2.5
+    assert relative_cost(replace(START, gamma=1.0), 10, 100, 1350) == pytest.approx(6)  # ten times as many columns
+    assert relative_cost(replace(START, gamma=1.0), 10, 100, 15) == 1
+    assert relative_cost(replace(START, alpha=0.05, huber=0.1), 10, 100, 1000) > 2
 
 
 def test_what_was_tried_and_what_was_chosen(model):
@@ -135,9 +137,12 @@ def test_the_budget_is_kept(digits):
     train = digits[0]
     small, large = (SDGSClassifierCV(budget=b, random_state=0).fit(train.X, train.Y) for b in (1.0, 6.0))
     costs = [
-        sum(0.75 * relative_cost(Setting(**p), 10, 64) for p in m.cv_results_["params"])
+        sum(
+            0.75 * relative_cost(Setting(**p), 10, 64, min(1000, len(train.X) * 2 // 3))
+            for p in m.cv_results_["params"]
+        )
         + sum(
-            0.25 * relative_cost(Setting(**p), 10, 64)
+            0.25 * relative_cost(Setting(**p), 10, 64, min(1000, len(train.X) * 2 // 3))
             for p, used in zip(m.cv_results_["params"], m.cv_results_["averaged"], strict=True)
             if used
         )

@@ -154,15 +154,19 @@ class SDGSClassifierCV(SDGSModel):
         )
         spent, seconds = 0.0, list[float]()
 
+        def cost_of(setting: Setting) -> float:
+            learnt_from = cross_fit.rows.size * (self.cv - 1) // self.cv
+            return relative_cost(setting, k, X.shape[1], min(self.n_landmarks, learnt_from))
+
         def affordable(setting: Setting) -> bool:
             """Whether it could be used as well if it turns out to be the best, and averaged with simple ones."""
             others = min(self.n_averaged - 1, len(seconds))
-            cost = (trying + fitting) * relative_cost(setting, k, X.shape[1]) + fitting * others
+            cost = (trying + fitting) * cost_of(setting) + fitting * others
             return bool(spent + cost <= self.budget)
 
         def attempt(setting: Setting) -> Trial:
             nonlocal spent
-            cost = trying * relative_cost(setting, k, X.shape[1])
+            cost = trying * cost_of(setting)
             spent += cost
             began = perf_counter()
             with choosing.part("setting", n_parts=self.cv + 1, share=cost / self.budget) as task:
@@ -177,7 +181,8 @@ class SDGSClassifierCV(SDGSModel):
 
         with self._task.part("choose", n_parts=None, share=0.75) as choosing:
             first, tried = walk(start, axes, attempt, affordable)
-        ranked = self._to_average(first, tried, self.budget - spent, fitting, k, X.shape[1])
+        costs = [fitting * cost_of(trial.setting) for trial in tried]
+        ranked = self._to_average(first, tried, costs, self.budget - spent)
         best = [tried[i] for i in ranked]
         self.cv_results_: dict[str, list[Any]] = {
             "params": [asdict(trial.setting) for trial in tried],
@@ -198,15 +203,14 @@ class SDGSClassifierCV(SDGSModel):
         setting = best[0].setting
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
 
-    def _to_average(self, first: Trial, tried: list[Trial], left: float, fitting: float, k: int, p: int) -> list[int]:
+    def _to_average(self, first: Trial, tried: list[Trial], costs: list[float], left: float) -> list[int]:
         """Where the search ended, and after it the best settings, as far as the budget goes."""
         ranked: list[int] = []
         for i in sorted(range(len(tried)), key=lambda i: (tried[i] is not first, -tried[i].value)):
-            cost = fitting * relative_cost(tried[i].setting, k, p)
-            if ranked and (len(ranked) == self.n_averaged or cost > left):
+            if ranked and (len(ranked) == self.n_averaged or costs[i] > left):
                 break
             ranked.append(i)
-            left -= cost
+            left -= costs[i]
         return ranked
 
     def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
