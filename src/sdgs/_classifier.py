@@ -131,8 +131,9 @@ class SDGSClassifier(SDGSModel):
     have more than 4096 columns together, labels are read from the 4096 that say most of them, each column for itself.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
 
-    With scikit-learn 1.9 or newer ``set_callbacks`` takes its callbacks, such as :class:`sklearn.callback.ProgressBar`.
-    Their tasks are to choose (settings, and the folds of each) and to learn. A request to stop early is not heard.
+    With scikit-learn 1.9 or newer ``set_callbacks`` takes its callbacks, such as :class:`sklearn.callback.ProgressBar`,
+    which in notebooks needs ipywidgets. Their tasks are to choose (settings, and the folds of each) and to learn. A
+    request to stop early is not heard.
 
     :class:`SDGSClassifierCV` finds the parameters itself.
 

@@ -16,8 +16,8 @@ from rich.markup import escape
 
 import sdgs
 from sdgs.cli._evaluate import evaluated, show_labels, show_measures
-from sdgs.cli._info import chosen, note_counters, print_chosen, print_dropped
-from sdgs.cli._models import NamedModel
+from sdgs.cli._info import note_counters, print_dropped
+from sdgs.cli._models import NamedModel, chosen, print_chosen
 from sdgs.cli._options import (
     DataFile,
     Drop,

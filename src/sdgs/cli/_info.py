@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
+from sdgs.cli._models import chosen, print_chosen, scaling_in_words
 from sdgs.cli._options import DataFile, Drop, Format, Json, LabelColumn, Labels, LabelsFrom, label_options, names
 from sdgs.cli._show import note, out, percent, print_json, sizes, table, working
 
@@ -141,17 +142,6 @@ def _next(console: Any, command: str, file: Path, options: list[str]) -> None:
     console.print(f"Next: {escape(shlex.join(['sdgs', command, str(file), *options]))}", soft_wrap=True)
 
 
-def scaling_in_words(scaling: str | None) -> str:
-    """What a scaling does."""
-    does = {
-        "rows": "samples brought to the same length",
-        "columns": "features standardised, then samples brought to the same length",
-        "idf": "rare features weighted more, then samples brought to the same length",
-        None: "values as they are",
-    }
-    return f'"{scaling}" ({does[scaling]})'
-
-
 def print_dropped(console: Any, dropped: Any) -> None:
     """Columns that are not features, and why."""
     for name, reason in dropped[:_MANY]:
@@ -234,17 +224,3 @@ def _model(file: Path, json: bool) -> None:
     console.print("Labels: " + escape(", ".join(named.labels[:_MANY])) + (" ..." if len(named.labels) > _MANY else ""))
     console.print("Parameters: " + (", ".join(f"{name}={value!r}" for name, value in changed.items()) or "defaults"))
     print_chosen(console, model)
-
-
-def chosen(model: Any) -> dict[str, Any]:
-    """What a fitted model uses, wherever it came from."""
-    names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "uses_norms")
-    return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
-
-
-def print_chosen(console: Any, model: Any) -> None:
-    """The same in words."""
-    used = chosen(model)
-    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "uses_norms"))
-    found = "Found by cross-validation" if hasattr(model, "best_params_") else "Used"
-    console.print(f"{found}: scaling {escape(scaling_in_words(used['scaling']))}, {rest}", soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.markup import escape
 
 import sdgs
 from sdgs.cli._show import give_up, note
@@ -72,3 +73,28 @@ def load(path: Path, n_jobs: int) -> NamedModel:
     features = getattr(model, "feature_names_", getattr(model, "feature_names_in_", range(model.n_features_in_)))
     labels = getattr(model, "label_names_", model.classes_)
     return NamedModel(model, tuple(map(str, features)), tuple(map(str, labels)))
+
+
+def chosen(model: Any) -> dict[str, Any]:
+    """What a fitted model uses, wherever it came from."""
+    names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "uses_norms")
+    return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
+
+
+def print_chosen(console: Any, model: Any) -> None:
+    """The same in words."""
+    used = chosen(model)
+    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "uses_norms"))
+    found = "Found by cross-validation" if hasattr(model, "best_params_") else "Used"
+    console.print(f"{found}: scaling {escape(scaling_in_words(used['scaling']))}, {rest}", soft_wrap=True)
+
+
+def scaling_in_words(scaling: str | None) -> str:
+    """What a scaling does."""
+    does = {
+        "rows": "samples brought to the same length",
+        "columns": "features standardised, then samples brought to the same length",
+        "idf": "rare features weighted more, then samples brought to the same length",
+        None: "values as they are",
+    }
+    return f'"{scaling}" ({does[scaling]})'
