@@ -27,7 +27,11 @@ def out() -> Console:
 
 def err() -> Console:
     """Where all else goes."""
-    return _live[-1] if _live else Console(stderr=True, width=_width(sys.stderr), highlight=False)
+    return _live[-1] if _live else _stderr()
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, width=_width(sys.stderr), highlight=False)
 
 
 def _width(file: Any) -> int | None:
@@ -100,7 +104,7 @@ def _above(console: Console) -> Iterator[None]:
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """A spinner with the time while something is done; what it is can be changed."""
-    errors = err()
+    errors = _stderr()
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar, _above(errors):
         task = bar.add_task(escape(what), total=None)
@@ -110,7 +114,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def progress(what: str, total: float | None, *, shown: bool = True) -> Iterator[Callable[[float, str], None]]:
     """A bar with the time left. Call it with how much is done, and a few words."""
-    errors = err()
+    errors = _stderr()
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
