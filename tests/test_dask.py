@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 from dataclasses import dataclass
+from time import sleep
 
 import numpy as np
 import pytest
@@ -104,6 +105,22 @@ def test_decompose_is_that_in_memory(monkeypatch, kind, chunks):
     assert_same(found, decompose(data.X, data.Y, **OPTIONS))
 
 
+def test_the_workers_let_go_of_the_rows(client):
+    def held(dask_worker):
+        return len(dask_worker.state.actors)
+
+    data = made("dense")
+    decompose(data.blocks(), data.Y, **OPTIONS)
+    data.X[150] = np.inf  # in the last block, when others are there already
+    with pytest.raises(ValueError, match="infinity"):
+        decompose(data.blocks(), data.Y)
+    for _ in range(100):  # the scheduler has to hear of it
+        if not any(client.run(held).values()):
+            return
+        sleep(0.1)
+    raise AssertionError("actors are left")
+
+
 @on_workers
 def test_more_chunks_than_rows():
     data = made("dense missing", n=40)
@@ -143,6 +160,15 @@ def _noting(into):
             into.append(self)
 
     return Noting
+
+
+@on_workers
+def test_sparse_rows_without_room(monkeypatch):
+    monkeypatch.setattr("sdgs.distributed._part._SHARE", 1e-9)
+    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
+    data = made("sparse")
+    with pytest.raises(MemoryError, match="Use more workers"):
+        decompose(data.blocks(), data.Y)
 
 
 @on_workers

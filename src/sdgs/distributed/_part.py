@@ -15,7 +15,7 @@ from sdgs.distributed._rows import checked
 from sdgs.distributed._selection import Between, Sample, between, sampled
 from sdgs.distributed._state import DensePart, SparsePart
 
-_SHARE = 0.5  # of a worker's memory that its rows and their error may take; else they are in files
+_SHARE = 0.5  # of a worker's memory that its rows and their error may take; else dense ones are in files
 _PIECE_BYTES = 1 << 24  # handed over in one go
 
 
@@ -29,20 +29,26 @@ class Part:
 
     def __init__(self, shape: tuple[int, int], dtype: Any, *, sparse: bool) -> None:
         self._shape, self._dtype, self._sparse = shape, dtype, sparse
-        self._blocks: list[Any] = []
+        self._blocks: dict[int, Any] = {}  # sparse ones
         self._gaps = [np.empty(0, dtype=np.intp)]
-        self._largest = 0.0
+        self._largest, self._stored = 0.0, 0
+        worker = get_worker()
+        limit = worker.memory_manager.memory_limit
+        self._room = _SHARE * limit if limit else np.inf
         if not sparse:
-            worker = get_worker()
-            limit = worker.memory_manager.memory_limit
             size = 2 * shape[0] * shape[1] * np.dtype(dtype).itemsize
-            self._pages = Pages(worker.local_directory if limit and size > _SHARE * limit else None)
+            self._pages = Pages(worker.local_directory if size > self._room else None)
             self._X = self._pages.zeros(shape, dtype)
 
     def put(self, start: int, block: Any) -> None:
         """Take over some rows, in order. NaN is kept apart: where it is, and a zero in its place."""
         if self._sparse:
-            self._blocks.append(block)
+            self._blocks[start] = block
+            self._stored += block.data.nbytes + block.indices.nbytes
+            if self._stored > self._room:
+                raise MemoryError(
+                    "Sparse samples take more than half of a worker's memory. Use more workers, or larger."
+                )
             block = block.data
         else:
             rows = self._X[start : start + block.shape[0]]
@@ -71,7 +77,7 @@ class Part:
         """Make the state of the start. The energy of the rows, of all and of each label's."""
         rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
         if self._sparse:
-            X = csr_array(vstack(self._blocks, format="csr"))
+            X = csr_array(vstack([self._blocks[start] for start in sorted(self._blocks)], format="csr"))
             self._blocks.clear()
             self._state = SparsePart(X, rows, ranks, K, solver, seed, whole=whole)
         else:
