@@ -50,7 +50,7 @@ class Crew:
 
         try:
             X.fold(hand_over, chains, self._workers, arguments, fixed=True)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             self._raise(error)
 
     def ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
@@ -61,7 +61,7 @@ class Crew:
                 for part, mine in zip(self._parts, arguments, strict=True)
             ]
             return [None if future is None else self._answer(future) for future in asked]
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             self._raise(error)
 
     def ask_all(self, method: str, *arguments: Any) -> list[Any]:
@@ -92,7 +92,7 @@ class Crew:
                         raise lost(f"The worker {worker}") from None
 
     def _raise(self, error: Exception) -> NoReturn:
-        """Say that a worker was lost, if that is what the error means."""
+        """Say that a worker was lost, if that is what the error means; its type depends on the version of Dask."""
         for future, worker in zip(self._futures, self._workers, strict=True):
             if future.status != "finished":
                 raise lost(f"The worker {worker}") from error
