@@ -1,7 +1,7 @@
 """Fit and predict on samples larger than the memory of the workers: ``python -m benchmarks.larger_than_memory --gb 6``.
 
 Dense float32 samples in Zarr, two workers of one process each. The same is fitted in memory afterwards, in a process of
-its own, and compared. Takes room on disk for five times the samples, and memory for twice the samples.
+its own, and compared. Takes room on disk for three times the samples, and memory for more than twice the samples.
 """
 
 import argparse

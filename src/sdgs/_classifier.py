@@ -130,6 +130,7 @@ class SDGSClassifier(SDGSModel):
     decomposition and the ridge regression are then learnt from all. Where the sample, its code and the norms of that
     have more than 4096 columns together, labels are read from the 4096 that say most of them, each column for itself.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
+    Samples that do not fit in memory come as a Dask array: docs/large-data.md.
 
     With scikit-learn 1.9 or newer ``set_callbacks`` takes its callbacks, such as :class:`sklearn.callback.ProgressBar`,
     which in notebooks needs ipywidgets. Their tasks are to choose (settings, and the folds of each) and to learn. A
