@@ -53,7 +53,10 @@ def files(tmp_path_factory, write_mulan):
     numbers = {"feature_names": [str(j) for j in range(1, 7)], "label_names": ["0", "1", "2"]}
     model.save(folder / "model.sdgs", **numbers)
     (folder / "new.csv").write_text(
-        ",".join(f"f{j}" for j in range(12)) + "\n" + ",".join(map(str, np.linspace(0, 1, 12))) + "\n"
+        ",".join(["id", *(f"f{j}" for j in range(12))])
+        + "\n"
+        + ",".join(["s1", *map(str, np.linspace(0, 1, 12))])
+        + "\n"
     )
     train = ["fit", str(folder / "emotions-train.arff"), "-o", str(folder / "emotions.sdgs")]
     assert CliRunner().invoke(app, train).exit_code == 0
