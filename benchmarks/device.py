@@ -119,7 +119,7 @@ def main(
             timed(lambda: group_lasso(there, components, ALPHA, tol=1e-5), 1),
         )
         rate = bandwidth(device)
-        # A label's rows of R are read twice and written once.
+        # What it takes at least: a label's rows of R are read twice and written once.
         moved = 3 * int(Y.sum()) * p * 4
         record["bandwidth"] = {"bytes a second": rate, "of a sweep": moved / record["a sweep"]["device"] / rate}
         for size in (1000, 3000, 10_000, 30_000, 100_000):
@@ -131,7 +131,7 @@ def main(
     console = Console()
     console.print(table)
     share = record["bandwidth"]["of a sweep"]
-    console.print(f"{rate / 1e12:.2f} TB/s measured by a copy; a sweep moves its rows at {share:.1%} of that.")
+    console.print(f"{rate / 1e12:.2f} TB/s measured by a copy; a sweep moves what it must at {share:.1%} of that.")
     out.mkdir(parents=True, exist_ok=True)
     (out / "device.json").write_text(json.dumps(record, indent=1) + "\n")
 

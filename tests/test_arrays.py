@@ -421,3 +421,56 @@ def test_put(elsewhere):
     flat = elsewhere(np.zeros((4, 2)))
     changed = put(flat, elsewhere(np.array([2, 0])), elsewhere(np.array([[1.0, 2], [3, 4]])))
     np.testing.assert_array_equal(to_host(changed), [[3, 4], [0, 0], [1, 2], [0, 0]])
+
+
+def test_of_nested_subspaces_one_takes_all_as_on_the_host(elsewhere, subspaces):
+    B = subspaces(1, 3, 8)[0]
+    for components in ([B[:1], B[:2]], [B[:2], B[:1]]):
+        for x in (B[:1], B[:1] + 0.3 * B[1:2]):
+            expected = group_lasso(x, components, 0.1).l1_norms()
+            found = to_host(group_lasso(elsewhere(x), components, 0.1).l1_norms())
+            np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"huber": 0.1}, {"gamma": np.float64(1), "n_landmarks": 30}])
+@pytest.mark.parametrize("missing", [False, True])
+@quick
+def test_samples_of_another_precision_than_those_of_the_fit(elsewhere, digits, options, missing):
+    train, test = digits
+    X = test.X.copy()
+    X[:3, 5] = np.nan if missing else 0.5
+    for fitted, asked in ((np.float64, np.float32), (np.float32, np.float64)):
+        model = SDGSClassifier(random_state=0, penalty=1.0, cv=2, **options).fit(train.X.astype(fitted), train.Y)
+        there = elsewhere(X.astype(asked))
+        P = model.predict_proba(there)
+        assert P.dtype == there.dtype
+        np.testing.assert_allclose(to_host(P), model.predict_proba(X.astype(asked)), atol=2e-3)
+        np.testing.assert_allclose(to_host(model.transform(there)), model.transform(X.astype(asked)), atol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", ">i4", "float32", "bool"])
+@quick
+def test_classes_of_any_kind_of_number(elsewhere, digits, dtype):
+    train, test = digits
+    y = (train.Y.argmax(axis=1) % 2).astype(dtype)
+    model = SDGSClassifier(readout="norm", threshold=np.float32(0.1), random_state=0).fit(elsewhere(train.X), y)
+    found = to_host(model.predict(elsewhere(test.X)))
+    np.testing.assert_array_equal(found, model.predict(test.X))
+    assert found.dtype == y.dtype.newbyteorder("=")
+
+
+def test_labels_to_explain_may_be_there_too(elsewhere, digits):
+    train, test = digits
+    y = train.Y.argmax(axis=1)
+    model = SDGSClassifier(readout="norm", random_state=0).fit(train.X, y)
+    parts = model.contributions(elsewhere(test.X[:2]), elsewhere(y[:2]))
+    np.testing.assert_array_equal(parts, model.contributions(test.X[:2], y[:2]))
+
+
+def test_gradients_are_not_followed(labelled, subspaces):
+    torch = pytest.importorskip("torch")
+    X, Y = labelled
+    with config_context(array_api_dispatch=True):
+        followed = torch.asarray(X).requires_grad_()
+        assert not decompose(followed, Y, n_components=2, tol=0.1, random_state=0).residual.requires_grad
+        assert not group_lasso(followed, subspaces(3, 2, 20), 0.5).codes.requires_grad

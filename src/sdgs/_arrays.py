@@ -39,6 +39,11 @@ def dispatched(X: Any) -> bool:
     return True
 
 
+def detached(X: Any) -> Any:
+    """``X`` itself, but for torch's gradients: every step of training would be kept for them."""
+    return X.detach() if is_torch_array(X) else X
+
+
 def to_host(X: Any) -> NDArray[Any]:
     """``X`` as a NumPy array."""
     if on_host(X):
@@ -57,7 +62,8 @@ def like(array: Any, X: Any) -> Any:
     """``array``, of NumPy or where ``X`` is, as one of the library and on the device of ``X``."""
     if on_host(X) or not on_host(array):
         return array
-    return namespace(X).asarray(np.ascontiguousarray(array), device=device(X))
+    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    return namespace(X).asarray(native, device=device(X))
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sdgs._arrays import dispatched, like, namespace, on_host, to_host
+from sdgs._arrays import detached, dispatched, like, namespace, on_host, to_host
 from sdgs._validation import canonical, check_labels, float_dtypes, is_dask_array
 
 _BLOCK_BYTES = 1 << 28  # of scores
@@ -44,8 +44,8 @@ class LabelTarget:
     _any_array = False  # whether arrays of other libraries are computed with where they are
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        if dispatched(X) and not self._any_array:
-            X = to_host(X)
+        if dispatched(X):
+            X = detached(X) if self._any_array else to_host(X)
         X = validate_data(
             self,
             X,
@@ -177,7 +177,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             xp, dtype = namespace(features), features.dtype
             best = [xp.argmax(xp.astype(self._scores(block), dtype), axis=1) for block in self._blocks(features)]
             if self.classes_.dtype.kind in "biuf":
-                return xp.take(like(self.classes_, features), xp.concat(best))
+                # One number a sample: not every library can index all that NumPy's integers may be.
+                return like(self.classes_[to_host(xp.concat(best))], features)
             return self.classes_[to_host(xp.concat(best))]
         positive = self._decided(features)  # not from that: thresholds are exact
         if self._label_columns is not None:

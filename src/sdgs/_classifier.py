@@ -261,7 +261,7 @@ class SDGSClassifier(SDGSModel):
         return super()._scores(X)
 
     def _positive(self, scores: Any) -> Any:
-        return scores >= self.threshold if self.readout == "norm" else super()._positive(scores)
+        return scores >= float(self.threshold) if self.readout == "norm" else super()._positive(scores)
 
     def _check_parameters(self) -> None:
         """What ``decompose`` does not check."""

@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from sdgs._arrays import like, namespace, on_host
+from sdgs._arrays import like, namespace, on_host, put
 
 Array = NDArray[np.floating[Any]]
 
@@ -49,9 +49,10 @@ class Decision:
         else:
             return expected_best(P, allow_none=not self.at_least_one)
         if self.at_least_one:
-            none = ~xp.any(chosen, axis=1, keepdims=True)
-            labels = xp.arange(P.shape[1], device=device(P))
-            chosen = chosen | (none & (labels[None, :] == xp.argmax(P, axis=1, keepdims=True)))
+            none = xp.nonzero(~xp.any(chosen, axis=1))[0]
+            best = xp.argmax(xp.take(P, none, axis=0), axis=1)
+            flat = put(xp.reshape(chosen, (-1,)), none * P.shape[1] + best, xp.ones_like(best) > 0)
+            chosen = xp.reshape(flat, P.shape)
         return chosen
 
 

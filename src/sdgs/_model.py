@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sdgs._arrays import expit, like, namespace, on_host, to_host
+from sdgs._arrays import dispatched, expit, like, namespace, on_host, to_host
 from sdgs._base import MultiLabelClassifier, by_blocks
 from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
@@ -339,7 +339,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
             some = self._one_class_a_sample and self.readout == "norm"
             return np.asarray(scores > 0 if some else self._positive(scores))
         if self._one_class_a_sample and np.ndim(labels) == 1:
-            labels = np.asarray(labels)[:, None] == self.classes_
+            labels = (to_host(labels) if dispatched(labels) else np.asarray(labels))[:, None] == self.classes_
         chosen = check_labels(labels, n_samples=features.shape[0], name="labels", some_positive=False)
         k = len(self.components_)
         if chosen.shape[1] != k:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils import check_array, check_random_state
 
-from sdgs._arrays import dispatched, namespace, on_host, to_host
+from sdgs._arrays import detached, dispatched, namespace, on_host, to_host
 
 
 def is_dask_array(X: Any) -> bool:
@@ -35,7 +35,7 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     An array of another library stays one if the user asked for that: see :mod:`sdgs._arrays`.
     """
     X = check_array(
-        X,
+        detached(X) if dispatched(X) else X,
         accept_sparse="csr",
         dtype=float_dtypes(X),
         order="C",

@@ -295,10 +295,10 @@ def is_dirty(X: Any, setting: Setting) -> bool:
 def _image(chart: Nystroem, X: Any) -> Any:
     if not on_host(X):
         xp = namespace(X)
-        landmarks, turn = like(chart.components_, X), like(chart.normalization_.T, X)
+        landmarks, turn = (xp.astype(like(A, X), X.dtype) for A in (chart.components_, chart.normalization_.T))
         squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(landmarks * landmarks, axis=1)[None, :]
         distances = squares - 2 * X @ xp.matrix_transpose(landmarks)
-        return xp.exp(-chart.gamma * xp.maximum(distances, xp.zeros_like(distances))) @ turn
+        return xp.exp(-float(chart.gamma) * xp.maximum(distances, xp.zeros_like(distances))) @ turn
     image = chart.transform(narrow_indices(X) if issparse(X) else X)
     return np.ascontiguousarray(image.astype(X.dtype))
 

@@ -15,7 +15,7 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from sdgs._arrays import like, namespace, put, to_host
-from sdgs.coding._array_newton import gaps, group_norms, newton
+from sdgs.coding._array_newton import gaps, group_norms, newton, sweep
 from sdgs.coding._plain import solve_by_gram
 
 ROUNDS = 12
@@ -74,17 +74,17 @@ def solve_on_device(c: Any, G: Any, words: Dictionary, alphas: Any, tol: float, 
             offended, xp.maximum(0.3 * tol * xp.ones_like(found), 0.05 * found), 0.1 * xp.minimum(before, found)
         )
         targets = put(targets, rows, target)
-        b = xp.zeros_like(own)
+        new = xp.zeros_like(own)
         for some, W in by_size(sets, sizes, r, lambda n: 8 * n * n, _SQUARE_BYTES):
             places = coordinates(xp.take(sets, some, axis=0)[:, :W], r)
             H = xp.reshape(xp.take(xp.reshape(G, (-1,)), _pairs(places, width)), (*places.shape, places.shape[1]))
-            eta = _taken(xp.take(b_norms, some, axis=0), xp.take(sets, some, axis=0)[:, :W])
-            mine = _taken(xp.take(own, some, axis=0), places)
-            result = newton(H, mine, xp.take(alpha, some), eta, xp.take(target, some), r, min(_STEPS, max_iter))
-            b = scattered(b, some, places, result.b)
+            mine, its_alpha = _taken(xp.take(own, some, axis=0), places), xp.take(alpha, some)
+            start = sweep(H, mine, its_alpha, _taken(xp.take(b, some, axis=0), places), r)
+            result = newton(H, mine, its_alpha, group_norms(start, r), xp.take(target, some), r, min(_STEPS, max_iter))
+            new = scattered(new, some, places, result.b)
             used = put(used, some, xp.take(used, some) + result.steps + 1)
         n_iter = put(n_iter, rows, used)
-        q = own - b @ G
+        b, q = new, own - new @ G
     return _left_to_the_host(c, G, words, alphas, tol, max_iter, codes, gap, n_iter)
 
 

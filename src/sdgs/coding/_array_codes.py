@@ -32,37 +32,40 @@ def coded_on_device(
     if len(C) == 0:  # a word that nothing says is as good as none
         C, starts = np.zeros((1, X.shape[1])), np.array([0, 1])
     words = dictionary(C, starts, X)
-    G = words.C @ xp.matrix_transpose(words.C)
+    G = words.C @ xp.matrix_transpose(words.C) if alpha > 0 and not robust else None
+    pinv = xp.linalg.pinv(words.C) if alpha == 0 else None
     step = max(_BYTES // (8 * (words.C.shape[0] + (X.shape[1] if robust else 0))), 1024)
-    parts = []
+    parts, residuals = [], []
     for start in range(0, X.shape[0], step):
         x = X[start : min(start + step, X.shape[0]), :]
         if robust:
             b, gap, n_iter, s = solve_robust_on_device(x, words, alpha, mu or np.inf, tol, max_iter)
         else:
-            b, gap, n_iter = _plain(x, words, G, alpha, tol, max_iter)
-            s = b
-        parts.append((xp.astype(xp.take(b, words.columns, axis=1), X.dtype), gap, n_iter, xp.astype(s, X.dtype)))
-    codes, gap, n_iter, residual = (xp.concat(several) for several in zip(*parts, strict=True))
+            b, gap, n_iter = _plain(x, words, G, pinv, alpha, tol, max_iter)
+        parts.append((xp.astype(xp.take(b, words.columns, axis=1), X.dtype), gap, n_iter))
+        if mu is not None:
+            residuals.append(xp.astype(s, X.dtype))
+    codes, gap, n_iter = (xp.concat(several) for several in zip(*parts, strict=True))
     return GroupCodes(
         codes=codes[:, : int(groups[-1])],
         groups=groups,
         gap=gap,
         n_iter=n_iter,
         converged=gap <= tol,
-        residual=None if mu is None else residual,
+        residual=xp.concat(residuals) if residuals else None,
     )
 
 
-def _plain(x: Any, words: Dictionary, G: Any, alpha: float, tol: float, max_iter: int) -> tuple[Any, Any, Any]:
+def _plain(
+    x: Any, words: Dictionary, G: Any, pinv: Any, alpha: float, tol: float, max_iter: int
+) -> tuple[Any, Any, Any]:
     xp = namespace(x)
     x, norms = unit_rows(x)
     norms = xp.astype(norms, xp.float64)
     if not bool(xp.all(xp.isfinite(norms))):
         raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
-    if alpha == 0:
+    if pinv is not None:
         x = xp.astype(x, xp.float64)
-        pinv = xp.linalg.pinv(words.C)
         b = x @ pinv
         # What the error still has in the row space of C is how far the objective is from its least.
         gap = xp.sum((((x - b @ words.C) @ pinv) @ words.C) ** 2, axis=1)

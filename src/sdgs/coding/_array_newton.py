@@ -56,6 +56,7 @@ def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_step
     b, careful, finished = xp.zeros_like(c), alphas < 0, alphas < 0
     most = 1 / alphas  # the penalty at the solution is at most P(0) = 1/2
     held = _twins(H, r)
+    eta = xp.where(held, xp.zeros_like(eta), eta)
     for done in range(max_steps + 1):
         trial = xp.minimum(xp.maximum(eta + length[:, None] * step, xp.zeros_like(eta)), most[:, None])
         F_trial, b_trial, q_trial, inverse, D = _ridge(H, c, alphas, trial, r)
@@ -104,17 +105,36 @@ def _ridge(H: Any, c: Any, alphas: Any, eta: Any, r: int) -> tuple[Any, ...]:
 
 
 def _twins(H: Any, r: int) -> Any:
-    """Groups whose subspace an earlier one has as well (m, W): that one takes all, as block descent would have it.
+    """Groups whose subspace is in that of an earlier one (m, W): that one takes all, as block descent would have it.
 
-    With P_g = C_g^T C_g the sum of squares of a block of H is <P_g, P_h>, and Cauchy-Schwarz is tight for twins.
+    With P_g = C_g^T C_g the sum of squares of a block of H is <P_g, P_h>, which is |P_g|^2 if the subspace of g is in
+    that of h; and if H is weighted by entries, if they are the same.
     """
     xp = namespace(H)
     m, n, _ = H.shape
     W = n // r
     M = xp.sum(xp.reshape(H * H, (m, W, r, W, r)), axis=(2, 4))
-    size = xp.sqrt(xp.linalg.diagonal(M))
+    size = xp.linalg.diagonal(M)[:, :, None]
     earlier = xp.tril(xp.ones((W, W), dtype=H.dtype, device=device(H)), k=-1) > 0
-    return xp.any(earlier & ((1 - 1e-9) * size[:, :, None] * size[:, None, :] < M), axis=2)
+    within = (xp.abs(M - size) <= 1e-9 * size) & (xp.matrix_transpose(size) >= (1 - 1e-9) * size)
+    return xp.any(earlier & within, axis=2)
+
+
+def sweep(H: Any, c: Any, alphas: Any, b: Any, r: int) -> Any:
+    """One pass of exact block updates from b (m, n), where H is the identity within groups.
+
+    Of several groups that would do as well, the first has all then. Newton's method alone would split it evenly.
+    """
+    xp = namespace(H)
+    q, parts = c - _times(H, b), []
+    for start in range(0, b.shape[1], r):
+        own = slice(start, start + r)
+        z = b[:, own] + q[:, own]
+        norm = xp.sqrt(xp.sum(z * z, axis=1))
+        shrink = xp.where(norm > alphas, 1 - alphas / xp.maximum(norm, alphas), xp.zeros_like(norm))
+        parts.append(shrink[:, None] * z)
+        q = q - ((parts[-1] - b[:, own])[:, None, :] @ H[:, own, :])[:, 0, :]
+    return xp.concat(parts, axis=1)
 
 
 def _step(

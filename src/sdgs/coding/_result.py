@@ -73,8 +73,9 @@ def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> 
     """X with what its codes say in place of missing entries, and without their residual."""
     if not on_host(X):
         xp = namespace(X)
-        said = result.codes @ like(np.vstack([to_host(C) for C in components]), X)
-        X = xp.where(xp.isnan(X), said, X)
+        if has_missing(X):
+            said = result.codes @ xp.astype(like(np.vstack([to_host(C) for C in components]), X), X.dtype)
+            X = xp.where(xp.isnan(X), said, X)
         return X if result.residual is None else X - result.residual
     if has_missing(X):
         missing = np.isnan(X.data if issparse(X) else X)

@@ -1,6 +1,7 @@
 """Samples in the blocks of a Dask array, and what is done to one block after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,7 +128,7 @@ class Rows:
                     future.result()
                 running.update(go_on(of.pop(future), future))
             return list(self.client.gather(ends))
-        except KilledWorker as error:
+        except (KilledWorker, CancelledError) as error:  # the latter: what it had was nowhere else
             raise lost("A worker") from error
 
 
