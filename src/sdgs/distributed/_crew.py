@@ -9,9 +9,7 @@ from uuid import uuid4
 from distributed import Future
 
 from sdgs.distributed._part import Part, hand_over
-from sdgs.distributed._rows import Rows, addresses, lost
-
-_PATIENCE = 5.0  # seconds between two looks whether workers that do not answer are still there
+from sdgs.distributed._rows import PATIENCE, Rows, WorkerLostError, addresses, check_there, lost
 
 
 class Crew:
@@ -30,6 +28,7 @@ class Crew:
         self._workers = found[: len(chains)]
         self.bounds = [(chain[0].start, chain[-1].start + chain[-1].size) for chain in chains]
         self._futures: list[Future] = []
+        self._parts: list[Any] = []
         try:
             self._begin(X, chains, dense)
         except BaseException:
@@ -69,11 +68,11 @@ class Crew:
         return self.ask(method, [arguments] * len(self._parts))
 
     def close(self) -> None:
-        """Let go of the rows, at once: an actor has futures of its own, which wait for the garbage collector."""
-        self._parts = []
-        with suppress(OSError, RuntimeError, TimeoutError):  # a cluster that is gone has nothing to let go of
-            self._client.cancel(self._futures, force=True)
-        self._futures = []
+        """Let go of the rows, at once: the actors themselves go when the garbage collector finds their futures."""
+        for part in self._parts:
+            with suppress(OSError, RuntimeError, ValueError):  # a worker that is gone has nothing to let go of
+                part.close()  # whoever is at work finishes first: not waited for
+        self._parts, self._futures = [], []
 
     def __enter__(self) -> Self:
         return self
@@ -84,15 +83,14 @@ class Crew:
     def _answer(self, future: Any) -> Any:
         while True:
             try:
-                return future.result(timeout=_PATIENCE)
+                return future.result(timeout=PATIENCE)
             except TimeoutError:  # long work, or nobody there
-                there = set(addresses(self._client))
-                for worker in self._workers:
-                    if worker not in there:
-                        raise lost(f"The worker {worker}") from None
+                check_there(self._client, self._workers)
 
     def _raise(self, error: Exception) -> NoReturn:
         """Say that a worker was lost, if that is what the error means; its type depends on the version of Dask."""
+        if isinstance(error, WorkerLostError):
+            raise error
         for future, worker in zip(self._futures, self._workers, strict=True):
             if future.status != "finished":
                 raise lost(f"The worker {worker}") from error

@@ -135,6 +135,10 @@ class Part:
         flat = np.concatenate([mine.reshape(-1) for mine in U])
         self._state.restore({"U": flat, "C": C, "places": places, "values": values}, sweeps)
 
+    def close(self) -> None:
+        """Let go of all of it."""
+        self.__dict__.clear()
+
     def _project(self, found: Mapping[int, Array]) -> None:
         for i, Q in found.items():
             self._state.project(i, Q)

@@ -1,6 +1,6 @@
 """Samples in the blocks of a Dask array, and what is done to one block after the other."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,15 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask import delayed
-from distributed import Client, Future, as_completed, get_client
+from distributed import Client, Future, get_client, wait
 from distributed.scheduler import KilledWorker
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdgs._checkpoint import fingerprint
 from sdgs._validation import check_features
+
+PATIENCE = 5.0  # seconds between two looks whether workers that do not answer are still there
 
 
 class WorkerLostError(RuntimeError):
@@ -105,31 +107,43 @@ class Rows:
     ) -> list[Any]:
         """``step(total, rows, *arguments)`` over the blocks of each chain, from None on: what comes of it in the end.
 
-        One chain a worker, one block at a time: so many are in memory. If ``fixed`` a chain can be nowhere else.
+        One chain a worker, one block at a time: so many are in memory. If ``fixed`` a chain can be nowhere else, and
+        nothing comes of it but what it does there: Dask would wait for ever for a worker that is lost.
         """
         ends: list[Any] = [None] * len(chains)
         left = [iter(chain) for chain in chains]
         of: dict[Future, int] = {}
 
-        def go_on(number: int, total: Future | None) -> Iterator[Future]:
+        def go_on(number: int, total: Future | None) -> None:
             block = next(left[number], None)
             if block is None:
                 ends[number] = total
                 return
             task = delayed(step, pure=False)(total, block.rows, *arguments(number, block))
-            future = self.client.compute(task, workers=[workers[number]], allow_other_workers=not fixed)
-            of[future] = number
-            yield future
+            of[self.client.compute(task, workers=[workers[number]], allow_other_workers=not fixed)] = number
 
-        running = as_completed([future for number in range(len(chains)) for future in go_on(number, None)])
         try:
-            for future in running:
-                if future.status != "finished":
-                    future.result()
-                running.update(go_on(of.pop(future), future))
-            return list(self.client.gather(ends))
+            for number in range(len(chains)):
+                go_on(number, None)
+            while of:
+                for future in self._done(list(of)):
+                    if fixed and future.status not in ("finished", "error"):
+                        raise lost(f"The worker {workers[of[future]]}")
+                    if future.status != "finished":
+                        future.result()
+                    go_on(of.pop(future), future)
+                if fixed:
+                    check_there(self.client, workers)
+            return [] if fixed else list(self.client.gather(ends))
         except (KilledWorker, CancelledError) as error:  # the latter: what it had was nowhere else
             raise lost("A worker") from error
+
+    def _done(self, futures: list[Future]) -> list[Future]:
+        """Those that are done, as soon as one is; after a while, none."""
+        try:
+            return list(wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED").done)
+        except TimeoutError:
+            return []
 
 
 @dataclass(frozen=True)
@@ -168,6 +182,14 @@ def _client() -> Client:
             "X is a Dask array, and training on it needs workers: from dask.distributed import Client; "
             "client = Client(). Or pass X.compute() if it fits in memory."
         ) from None
+
+
+def check_there(client: Client, workers: Sequence[str]) -> None:
+    """Whether all workers that hold rows still are."""
+    there = client.nthreads()
+    for worker in workers:
+        if worker not in there:
+            raise lost(f"The worker {worker}")
 
 
 def addresses(client: Client) -> list[str]:
