@@ -1,7 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ def write_whole(path: Path, content: str | bytes | Iterable[Any]) -> None:
     """
     content = content.encode() if isinstance(content, str) else content
     parts: Iterable[Any] = [content] if isinstance(content, bytes) else content
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    # The name is known before there is a file by it: a signal may come at any point.
+    scratch = path.parent / f".{path.name}-{secrets.token_hex(4)}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(scratch, "xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
     except BaseException:
-        Path(scratch).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
@@ -19,10 +19,10 @@ def download(url: str, path: Path, sha256: str, progress: Callable[[str, int, in
     """Fetch ``url`` into ``path``, by way of a file beside it that is renamed when it is whole and right."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise DataFileError(f"{url}: not an address that starts with http:// or https://.")
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    scratch = path.parent / f".{path.name}-{secrets.token_hex(4)}"
     try:
         digest, size = hashlib.sha256(), 0
-        with os.fdopen(handle, "wb") as file, urlopen(url, timeout=_TIMEOUT) as response:
+        with open(scratch, "xb") as file, urlopen(url, timeout=_TIMEOUT) as response:
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
             while block := response.read(1 << 16):
@@ -40,5 +40,4 @@ def download(url: str, path: Path, sha256: str, progress: Callable[[str, int, in
     except (OSError, HTTPException) as error:
         raise DataFileError(f"{url}: could not be fetched ({error}).") from None
     finally:
-        if os.path.exists(scratch):
-            os.unlink(scratch)
+        scratch.unlink(missing_ok=True)
