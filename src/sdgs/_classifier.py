@@ -235,7 +235,7 @@ class SDGSClassifier(SDGSModel):
             penalties = PENALTIES if self.penalty == "auto" else (float(self.penalty),)
             cross_fit = self._cross_fit(X, labels, scalings, training, penalties)
             if possible:
-                setting = replace(setting, scaling=cross_fit.best_scaling(possible))
+                setting = replace(setting, scaling=cross_fit.best_scaling(possible, for_subspaces=True))
             # Entries of sparse data are words and the like: few, and none of them wild.
             axes = {"huber": HUBERS} if self.huber == "auto" and not is_sparse(X) else {}
             with self._task.part("choose", n_parts=len(HUBERS) if axes else 1, share=0.75) as choosing:
@@ -292,7 +292,7 @@ def likely_scaling(X: Any, labels: Any) -> str:
     model = SDGSClassifier(random_state=0)
     model._one_class_a_sample = False
     look = model._cross_fit(X, labels, scalings_of(X), model._training(), PENALTIES[::2], most=_GLANCE)
-    return look.best_scaling(possible_scalings(X))
+    return look.best_scaling(possible_scalings(X), for_subspaces=True)
 
 
 def get_ready(X: Any, *, robust: bool) -> None:

@@ -147,21 +147,22 @@ class CrossFit:
             penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some, :], Y, decision))
         return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, to_host(scores))
 
-    def best_scaling(self, candidates: Sequence[str]) -> str:
+    def best_scaling(self, candidates: Sequence[str], *, for_subspaces: bool) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
 
         A quick look, without subspaces: whether rare words say more than frequent ones shows without them. Whether
         dense features are measurements or mean a sum shows less well: parts of a sum gain up to three points of F1 by
-        being standardised in this look, and lose by it in earnest. So for dense samples the first candidate it is
-        unless another is better by five, whatever the metric. Missing entries are the mean of their column here.
+        being standardised in this look, and lose by it where subspaces are learnt. So ``for_subspaces`` of dense
+        samples the first candidate it is unless another is better by five, whatever the metric. Missing entries are the
+        mean of their column here.
         """
         if len(candidates) == 1:
             return candidates[0]
-        dense = not issparse(self._X)
+        careful = for_subspaces and not issparse(self._X)
         observed = self._X
         if has_missing(observed):
             observed = SimpleImputer(keep_empty_features=True).fit_transform(to_host(observed))
-        decision = replace(self._decision, metric="f1") if dense else self._decision
+        decision = replace(self._decision, metric="f1") if careful else self._decision
 
         def tried(how: str) -> float:
             X = self._scalings(how)(observed)[0]
@@ -176,7 +177,7 @@ class CrossFit:
             return max(_value(scores[some, :], self._Y[some], decision) for scores in paths)
 
         found = {how: tried(how) for how in candidates}
-        if dense:
+        if careful:
             found[candidates[0]] += _CLEARLY
         return max(candidates, key=lambda how: found[how])
 

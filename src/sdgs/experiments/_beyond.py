@@ -183,7 +183,7 @@ def _scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
         n_folds=3,
         decision=Decision("f1", bool(Y.any(axis=1).all())),
     )
-    return cross_fit.best_scaling(possible_scalings(X))
+    return cross_fit.best_scaling(possible_scalings(X), for_subspaces=False)
 
 
 def _chosen(model: Any) -> dict[str, Any]:
