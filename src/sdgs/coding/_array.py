@@ -34,10 +34,16 @@ class Dictionary:
     r: int
     columns: Any
 
-    @property
-    def k(self) -> int:
-        """Groups."""
-        return int(self.C.shape[0]) // self.r
+    def on_host(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The columns that are no padding, and without it the bounds of the groups."""
+        columns = to_host(self.columns)
+        return columns, np.concatenate([[0], np.cumsum(np.bincount(columns // self.r))]).astype(np.int64)
+
+    def padded(self, b: NDArray[np.float64]) -> Any:
+        """Codes of the host as the device has them."""
+        wide = np.zeros((len(b), self.C.shape[0]))
+        wide[:, to_host(self.columns)] = b
+        return like(wide, self.C)
 
 
 def dictionary(C: NDArray[Any], starts: NDArray[np.int64], X: Any) -> Dictionary:
@@ -95,14 +101,11 @@ def _left_to_the_host(
     rows = xp.nonzero((gap > tol) & (n_iter < max_iter))[0]
     if rows.shape[0] == 0:
         return codes, gap, n_iter
-    columns = to_host(words.columns)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns // words.r))]).astype(np.int64)
+    columns, starts = words.on_host()
     part = np.ascontiguousarray(to_host(xp.take(c, rows, axis=0))[:, columns])
     products = np.ascontiguousarray(to_host(G)[np.ix_(columns, columns)])
     b, found, used = solve_by_gram(part, products, starts, to_host(xp.take(alphas, rows)), tol, max_iter)
-    padded = np.zeros((len(b), c.shape[1]))
-    padded[:, columns] = b
-    codes, gap = put(codes, rows, like(padded, c)), put(gap, rows, like(found, c))
+    codes, gap = put(codes, rows, words.padded(b)), put(gap, rows, like(found, c))
     return codes, gap, put(n_iter, rows, xp.take(n_iter, rows) + like(used, c))
 
 

@@ -64,15 +64,12 @@ def solve_robust_on_device(
     codes = codes * unit[:, None]
     left = xp.nonzero(cut | ((gap > tol) & (n_iter < max_iter)))[0]
     if left.shape[0]:
-        columns = to_host(words.columns)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(columns // words.r))]).astype(np.int64)
+        columns, starts = words.on_host()
         C = to_host(words.C)[columns]
         b, found, used, _ = solve_robust(
             to_host(xp.take(X, left, axis=0)), C, C @ C.T, starts, alpha, mu, tol, max_iter
         )
-        padded = np.zeros((len(b), codes.shape[1]))
-        padded[:, columns] = b
-        codes, gap = put(codes, left, like(padded, X)), put(gap, left, like(found, X))
+        codes, gap = put(codes, left, words.padded(b)), put(gap, left, like(found, X))
         n_iter = put(n_iter, left, xp.take(n_iter, left) + like(used, X))
     error = xp.where(missing, xp.zeros_like(X), seen - codes @ words.C)
     clipped_error = xp.clip(error, -mu, mu) if np.isfinite(mu) else error
