@@ -18,6 +18,7 @@ import sdgs
 from reference import certificate, huber_certificate
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso
 from sdgs._arrays import on_host, put, to_host
+from sdgs._decision import Decision
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
@@ -474,3 +475,40 @@ def test_gradients_are_not_followed(labelled, subspaces):
         followed = torch.asarray(X).requires_grad_()
         assert not decompose(followed, Y, n_components=2, tol=0.1, random_state=0).residual.requires_grad
         assert not group_lasso(followed, subspaces(3, 2, 20), 0.5).codes.requires_grad
+
+
+def test_the_largest_entries_of_many_are_found(elsewhere, monkeypatch):
+    """Some after the other, with more candidates on the way than are kept."""
+    from sdgs.decomposition import _array
+
+    monkeypatch.setattr(_array, "_LOOKED_AT", 256)
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((300, 40)), rng.random((300, 3)) < 0.4
+    options = {"n_components": 2, "residual_size": 50, "tol": 0.1, "random_state": 0}
+    expected, found = (decompose(Z, Y, **options) for Z in (X, elsewhere(X)))
+    assert expected.residual.nnz == 50
+    np.testing.assert_allclose(to_host(found.residual), expected.residual.toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Decision("f1"),
+        Decision("f1", at_least_one=True),
+        Decision("hamming_loss", at_least_one=True),
+        Decision(at_least_one=True, thresholds=np.array([0.2, 0.9, 0.9, 0.9])),
+        Decision(thresholds=np.asarray(0.3)),
+        Decision(top=2),
+    ],
+)
+def test_decisions_are_the_same(elsewhere, decision):
+    P = np.random.default_rng(0).random((60, 4)) ** 3
+    P[:3], P[3] = 0.01, 0.25  # next to nothing, and all the same
+    np.testing.assert_array_equal(to_host(decision.labels(elsewhere(P))), decision.labels(P))
+
+
+def test_no_more_iterations_than_asked_for(elsewhere, subspaces):
+    X = np.random.default_rng(0).standard_normal((6, 12))
+    with pytest.warns(ConvergenceWarning):
+        result = group_lasso(elsewhere(X), subspaces(30, 2, 12), 0.01, max_iter=1)
+    assert to_host(result.n_iter).max() <= 2  # one, and the look at all groups

@@ -67,9 +67,8 @@ def solve_on_device(c: Any, G: Any, words: Dictionary, alphas: Any, tol: float, 
         b_norms, q_norms = group_norms(b, r), group_norms(q, r)
         found = gaps(xp.take(c, rows, axis=0), b, q, b_norms, q_norms, xp.take(alphas, rows))
         codes, gap = put(codes, rows, b), put(gap, rows, found)
-        stay = xp.nonzero((found > tol) & (xp.take(n_iter, rows) < max_iter) & (xp.take(alphas, rows) >= LEAST_ALPHA))[
-            0
-        ]
+        may = (xp.take(n_iter, rows) < max_iter) & (xp.take(alphas, rows) >= LEAST_ALPHA)
+        stay = xp.nonzero((found > tol) & may)[0]
         if stay.shape[0] == 0:
             break
         rows, b, b_norms, q_norms, found = (xp.take(a, stay, axis=0) for a in (rows, b, b_norms, q_norms, found))
