@@ -1,7 +1,8 @@
 """A GPU against two cores of the same machine, in one run: ``SCIPY_ARRAY_API=1 python -m benchmarks.device``.
 
-Prints a training sweep, the coding of all samples and whole fits, on the device and on the host, each with its ratio;
-the share of the device's measured bandwidth that a sweep reaches; and from which number of samples on the device wins.
+Prints a training sweep, the coding of all samples and, for growing numbers of samples, whole decompositions, fits and
+predictions, on the device and on the host, each with its ratio: so from which number on the device wins. And the share
+of the device's measured bandwidth that a sweep reaches.
 Needs torch, and a CUDA device unless ``--device cpu`` is given, which only shows that it runs.
 """
 
@@ -17,9 +18,9 @@ import numpy as np
 import torch
 import typer
 from rich.console import Console
-from rich.table import Table
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import environment
 from sdgs import SDGSClassifier, decompose, group_lasso
@@ -29,6 +30,12 @@ from sdgs.decomposition._dense import DenseAlternation
 CARDINALITY = 3  # labels of a sample
 ALPHA = 0.2
 CORES = 2
+# Labels, features and sizes of the fits: a wide one, and one as people begin with.
+FITS = (
+    (20, 100, (300, 1000, 3000, 10_000, 30_000, 100_000)),
+    (500, 1000, (300, 1000, 3000, 10_000, 30_000)),
+)
+WARM = 500  # samples of a fit before, for what is loaded and compiled
 
 
 def samples(n: int, p: int, k: int, r: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +43,7 @@ def samples(n: int, p: int, k: int, r: int, seed: int) -> tuple[np.ndarray, np.n
     rng = np.random.default_rng(seed)
     C = np.linalg.qr(rng.standard_normal((k, p, r)))[0].transpose(0, 2, 1).astype(np.float32)
     chosen = rng.integers(k, size=(n, CARDINALITY))
-    X = 0.3 / np.sqrt(p) * rng.standard_normal((n, p), dtype=np.float32)
+    X = np.float32(0.3 / np.sqrt(p)) * rng.standard_normal((n, p), dtype=np.float32)
     for label in range(k):
         rows = np.flatnonzero((chosen == label).any(axis=1))
         X[rows] += rng.standard_normal((rows.size, r), dtype=np.float32) @ C[label] / np.float32(np.sqrt(r))
@@ -46,16 +53,16 @@ def samples(n: int, p: int, k: int, r: int, seed: int) -> tuple[np.ndarray, np.n
     return X, Y
 
 
-def timed(run: Callable[[], Any], repeat: int = 3) -> float:
-    """Median seconds, all work of the device done; once before, for what is loaded and compiled."""
+def timed(run: Callable[[], Any], repeat: int = 3, warm: bool = True) -> float:
+    """Median seconds, all work of the device done; once before if ``warm``, for what is loaded and compiled."""
     times = []
-    for _ in range(repeat + 1):
+    for _ in range(repeat + warm):
         _wait()
         start = perf_counter()
         run()
         _wait()
         times.append(perf_counter() - start)
-    return float(np.median(times[1:]))
+    return float(np.median(times[warm:]))
 
 
 def _wait() -> None:
@@ -71,7 +78,8 @@ def sweeps(X: Any, Y: np.ndarray, r: int, seed: int) -> float:
         state: Any = DenseAlternation(X, rows, ranks, K, "brp", seed, CORES)
     else:
         state = ArrayAlternation(X, rows, ranks, K, "brp", seed)
-    state.sweep()
+    for _ in range(3):  # the third is recorded, on a device that can
+        state.sweep()
     return timed(state.sweep)
 
 
@@ -96,16 +104,22 @@ def main(
         raise typer.BadParameter("set SCIPY_ARRAY_API=1 in the environment before Python starts.")
     if device == "cuda" and not torch.cuda.is_available():
         raise typer.BadParameter("torch finds no CUDA device; --device cpu shows that it runs.")
+    # Threads that are started from here on share these cores; those of BLAS, which are there already, are no more.
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:CORES]))
+    threadpool_limits(CORES)
     torch.set_num_threads(CORES)
     warnings.simplefilter("ignore", ConvergenceWarning)
     name = torch.cuda.get_device_name() if device == "cuda" else "torch on the CPU"
     record: dict[str, Any] = {"environment": environment(), "torch": torch.__version__, "device": name, "seed": seed}
-    table = Table("", "host, s", f"{name}, s", "ratio", title=f"n={n}, p={p}, k={k}, r={r}, float32, {CORES} cores")
+    console = Console()
+    console.print(f"{name} against {CORES} cores; n={n}, p={p}, k={k}, r={r}, float32")
 
     def compared(what: str, on_host: float, on_device: float) -> None:
-        record[what] = {"host": on_host, "device": on_device, "ratio": on_host / on_device}
-        table.add_row(what, f"{on_host:.4g}", f"{on_device:.4g}", f"{on_host / on_device:.1f}")
+        ratio = on_host / on_device
+        record[what] = {"host": on_host, "device": on_device, "ratio": ratio}
+        console.print(
+            f"{what:<35} host {on_host:9.4f} s   device {on_device:9.4f} s   ratio {ratio:5.1f}", soft_wrap=True
+        )
 
     with config_context(array_api_dispatch=True):
         X, Y = samples(n, p, k, r, seed)
@@ -122,14 +136,16 @@ def main(
         # What it takes at least: a label's rows of R are read twice and written once.
         moved = 3 * int(Y.sum()) * p * 4
         record["bandwidth"] = {"bytes a second": rate, "of a sweep": moved / record["a sweep"]["device"] / rate}
-        for size in (1000, 3000, 10_000, 30_000, 100_000):
-            if size > n:
-                break
-            some, labels, on_device = X[:size], Y[:size], there[:size]
-            compared(f"decompose, n={size}", *(_decomposed(Z, labels, r, seed) for Z in (some, on_device)))
-            compared(f"fit, n={size}", *(_fitted(Z, labels, r, seed) for Z in (some, on_device)))
-    console = Console()
-    console.print(table)
+        for labels, features, sizes in FITS:
+            X, Y = samples(max(sizes), features, labels, r, seed)
+            there = torch.asarray(X, device=device)
+            for size in sizes:
+                some, targets, on_device = X[:size], Y[:size], there[:size]
+                where = f"k={labels}, p={features}, n={size}"
+                compared(f"decompose, {where}", *(_decomposed(Z, targets, r, seed) for Z in (some, on_device)))
+                fits = [_fitted(Z, targets, r, seed) for Z in (some, on_device)]
+                compared(f"fit, {where}", *(fit for fit, _ in fits))
+                compared(f"predict, {where}", *(predict for _, predict in fits))
     share = record["bandwidth"]["of a sweep"]
     console.print(f"{rate / 1e12:.2f} TB/s measured by a copy; a sweep moves what it must at {share:.1%} of that.")
     out.mkdir(parents=True, exist_ok=True)
@@ -137,11 +153,16 @@ def main(
 
 
 def _decomposed(X: Any, Y: np.ndarray, r: int, seed: int) -> float:
-    return timed(lambda: decompose(X, Y, n_components=r, max_iter=5, random_state=seed, n_jobs=CORES), 1)
+    return timed(lambda: decompose(X, Y, n_components=r, random_state=seed, n_jobs=CORES), 1)
 
 
-def _fitted(X: Any, Y: np.ndarray, r: int, seed: int) -> float:
-    return timed(lambda: SDGSClassifier(r, alpha=ALPHA, random_state=seed, n_jobs=CORES).fit(X, Y), 1)
+def _fitted(X: Any, Y: np.ndarray, r: int, seed: int) -> tuple[float, float]:
+    """Seconds of a fit, and of a prediction for the same samples."""
+    model = SDGSClassifier(r, alpha=ALPHA, random_state=seed, n_jobs=CORES)
+    if not isinstance(X, np.ndarray) or len(X) < WARM:
+        model.fit(X[:WARM], Y[:WARM])
+    fit = timed(lambda: model.fit(X, Y), 1, warm=False)
+    return fit, timed(lambda: model.predict(X), 1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ scikit-learn hands them on as they are under ``config_context(array_api_dispatch
 otherwise. So what comes through the door says where to compute: the rest follows the arrays it is given.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,19 @@ def like(array: Any, X: Any) -> Any:
     return namespace(X).asarray(native, device=device(X))
 
 
+def take(X: Any, places: Any, axis: int = 0) -> Any:
+    """Entries or rows of an array at some places, none of which is negative.
+
+    That is not assumed by array-api-compat: to look for negative ones takes torch longer than to take.
+    """
+    if is_torch_array(X):
+        return X.index_select(axis, places)
+    return namespace(X).take(X, places, axis=axis)
+
+
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of ``X``."""
-    return namespace(X).take(X, like(rows, X), axis=0) if is_array_api_obj(X) and not on_host(X) else X[rows]
+    return take(X, like(rows, X)) if is_array_api_obj(X) and not on_host(X) else X[rows]
 
 
 def expit(x: Any) -> Any:
@@ -78,9 +89,60 @@ def expit(x: Any) -> Any:
 
 def put(flat: Any, places: Any, values: Any) -> Any:
     """``flat`` (size,) or (size, m) with new values at some places, each named once; in place where it can be."""
-    if on_host(flat) or is_torch_array(flat) or is_cupy_array(flat):
+    if is_torch_array(flat):
+        return flat.index_copy_(0, places, values)
+    if _in_place(flat):
         flat[places] = values
         return flat
     changed = to_host(flat).copy()
     changed[to_host(places)] = to_host(values)
     return like(changed, flat)
+
+
+def written(target: Any, values: Any) -> Any:
+    """``values``, in the memory of ``target`` where that can be."""
+    if _in_place(target):
+        target[...] = values
+        return target
+    return values
+
+
+def _in_place(X: Any) -> bool:
+    return on_host(X) or is_torch_array(X) or is_cupy_array(X)
+
+
+class Repeated:
+    """Does work that is the same every time, on the same memory: on a CUDA device of torch it is launched in one go.
+
+    A launch from Python takes longer than a small product. The second time the work is recorded as a CUDA graph, for
+    the first time libraries load what they need, which cannot be recorded.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._record = is_torch_array(X) and X.is_cuda
+        self._done_before = False
+        self._graph: Any = None
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        """Do ``work``, which is not kept."""
+        if self._record and self._done_before and self._graph is None:
+            self._graph = _recorded(work)
+            self._record = self._graph is not None
+        if self._graph is not None:
+            self._graph.replay()
+        else:
+            work()
+        self._done_before = True
+
+
+def _recorded(work: Callable[[], None]) -> Any:
+    """A CUDA graph, or None where a library does what cannot be recorded; nothing is computed yet."""
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            work()
+    except RuntimeError:
+        return None
+    return graph

@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from sdgs._arrays import like, namespace, on_host, put
+from sdgs._arrays import like, namespace, on_host, put, take
 
 Array = NDArray[np.floating[Any]]
 
@@ -50,7 +50,7 @@ class Decision:
             return expected_best(P, allow_none=not self.at_least_one)
         if self.at_least_one:
             none = xp.nonzero(~xp.any(chosen, axis=1))[0]
-            best = xp.argmax(xp.take(P, none, axis=0), axis=1)
+            best = xp.argmax(take(P, none), axis=1)
             flat = put(xp.reshape(chosen, (-1,)), none * P.shape[1] + best, xp.ones_like(best) > 0)
             chosen = xp.reshape(flat, P.shape)
         return chosen

@@ -14,7 +14,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from sdgs._arrays import like, namespace, put, to_host
+from sdgs._arrays import like, namespace, put, take, to_host
 from sdgs.coding._array_newton import gaps, group_norms, newton, sweep
 from sdgs.coding._plain import solve_by_gram
 
@@ -65,29 +65,29 @@ def solve_on_device(c: Any, G: Any, words: Dictionary, alphas: Any, tol: float, 
     rows, b, q, targets = xp.arange(m, device=device(c)), xp.zeros_like(c), c, xp.ones_like(alphas)
     for _ in range(ROUNDS + 1):
         b_norms, q_norms = group_norms(b, r), group_norms(q, r)
-        found = gaps(xp.take(c, rows, axis=0), b, q, b_norms, q_norms, xp.take(alphas, rows))
+        found = gaps(take(c, rows), b, q, b_norms, q_norms, take(alphas, rows))
         codes, gap = put(codes, rows, b), put(gap, rows, found)
-        may = (xp.take(n_iter, rows) < max_iter) & (xp.take(alphas, rows) >= LEAST_ALPHA)
+        may = (take(n_iter, rows) < max_iter) & (take(alphas, rows) >= LEAST_ALPHA)
         stay = xp.nonzero((found > tol) & may)[0]
         if stay.shape[0] == 0:
             break
-        rows, b, b_norms, q_norms, found = (xp.take(a, stay, axis=0) for a in (rows, b, b_norms, q_norms, found))
-        alpha, own, used = xp.take(alphas, rows), xp.take(c, rows, axis=0), xp.take(n_iter, rows)
+        rows, b, b_norms, q_norms, found = (take(a, stay) for a in (rows, b, b_norms, q_norms, found))
+        alpha, own, used = take(alphas, rows), take(c, rows), take(n_iter, rows)
         sets, sizes, offended = working_sets(b_norms, q_norms, alpha)
-        before = xp.take(targets, rows)
+        before = take(targets, rows)
         target = xp.where(
             offended, xp.maximum(0.3 * tol * xp.ones_like(found), 0.05 * found), 0.1 * xp.minimum(before, found)
         )
         targets = put(targets, rows, target)
         new = xp.zeros_like(own)
         for some, W in by_size(sets, sizes, r, lambda n: 8 * n * n, _SQUARE_BYTES):
-            places = coordinates(xp.take(sets, some, axis=0)[:, :W], r)
-            H = xp.reshape(xp.take(xp.reshape(G, (-1,)), _pairs(places, width)), (*places.shape, places.shape[1]))
-            mine, its_alpha = _taken(xp.take(own, some, axis=0), places), xp.take(alpha, some)
-            start = sweep(H, mine, its_alpha, _taken(xp.take(b, some, axis=0), places), r)
-            result = newton(H, mine, its_alpha, group_norms(start, r), xp.take(target, some), r, min(_STEPS, max_iter))
+            places = coordinates(take(sets, some)[:, :W], r)
+            H = xp.reshape(take(xp.reshape(G, (-1,)), _pairs(places, width)), (*places.shape, places.shape[1]))
+            mine, its_alpha = _taken(take(own, some), places), take(alpha, some)
+            start = sweep(H, mine, its_alpha, _taken(take(b, some), places), r)
+            result = newton(H, mine, its_alpha, group_norms(start, r), take(target, some), r, min(_STEPS, max_iter))
             new = scattered(new, some, places, result.b)
-            used = put(used, some, xp.take(used, some) + result.steps + 1)
+            used = put(used, some, take(used, some) + result.steps + 1)
         n_iter = put(n_iter, rows, used)
         b, q = new, own - new @ G
     return _left_to_the_host(c, G, words, alphas, tol, max_iter, codes, gap, n_iter)
@@ -101,11 +101,11 @@ def _left_to_the_host(
     if rows.shape[0] == 0:
         return codes, gap, n_iter
     columns, starts = words.on_host()
-    part = np.ascontiguousarray(to_host(xp.take(c, rows, axis=0))[:, columns])
+    part = np.ascontiguousarray(to_host(take(c, rows))[:, columns])
     products = np.ascontiguousarray(to_host(G)[np.ix_(columns, columns)])
-    b, found, used = solve_by_gram(part, products, starts, to_host(xp.take(alphas, rows)), tol, max_iter)
+    b, found, used = solve_by_gram(part, products, starts, to_host(take(alphas, rows)), tol, max_iter)
     codes, gap = put(codes, rows, words.padded(b)), put(gap, rows, like(found, c))
-    return codes, gap, put(n_iter, rows, xp.take(n_iter, rows) + like(used, c))
+    return codes, gap, put(n_iter, rows, take(n_iter, rows) + like(used, c))
 
 
 def working_sets(b_norms: Any, q_norms: Any, alpha: Any) -> tuple[Any, Any, Any]:

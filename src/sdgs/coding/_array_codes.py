@@ -6,7 +6,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from sdgs._arrays import namespace
+from sdgs._arrays import namespace, take
 from sdgs._rows import unit_rows
 from sdgs._validation import has_missing
 from sdgs.coding._array import Dictionary, dictionary, solve_on_device
@@ -42,7 +42,7 @@ def coded_on_device(
             b, gap, n_iter, s = solve_robust_on_device(x, words, alpha, mu or np.inf, tol, max_iter)
         else:
             b, gap, n_iter = _plain(x, words, G, pinv, alpha, tol, max_iter)
-        parts.append((xp.astype(xp.take(b, words.columns, axis=1), X.dtype), gap, n_iter))
+        parts.append((xp.astype(take(b, words.columns, axis=1), X.dtype), gap, n_iter))
         if mu is not None:
             residuals.append(xp.astype(s, X.dtype))
     codes, gap, n_iter = (xp.concat(several) for several in zip(*parts, strict=True))

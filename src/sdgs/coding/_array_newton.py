@@ -9,7 +9,7 @@ from typing import Any
 
 from array_api_compat import device
 
-from sdgs._arrays import namespace, put
+from sdgs._arrays import namespace, put, take
 
 _CLAMPINGS = 6  # rounds in which groups are held at zero before a step is cut off there
 _SHORTEST = 1e-3
@@ -79,7 +79,7 @@ def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_step
             gone, stay = xp.nonzero(finished)[0], xp.nonzero(~finished)[0]
             b_out, steps_out = _leave(b_out, steps_out, rows, b, gone, done)
             rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most, held = (
-                xp.take(array, stay, axis=0)
+                take(array, stay)
                 for array in (rows, H, c, alphas, eta, targets, F, length, step, b, careful, finished, most, held)
             )
     b_out, steps_out = _leave(b_out, steps_out, rows, b, xp.arange(rows.shape[0], device=device(H)), done)
@@ -88,8 +88,8 @@ def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_step
 
 def _leave(b_out: Any, steps_out: Any, rows: Any, b: Any, gone: Any, done: int) -> tuple[Any, Any]:
     xp = namespace(b)
-    places = xp.take(rows, gone)
-    return put(b_out, places, xp.take(b, gone, axis=0)), put(steps_out, places, xp.full_like(places, done))
+    places = take(rows, gone)
+    return put(b_out, places, take(b, gone)), put(steps_out, places, xp.full_like(places, done))
 
 
 def _ridge(H: Any, c: Any, alphas: Any, eta: Any, r: int) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from sdgs._arrays import like, namespace, put, to_host
+from sdgs._arrays import like, namespace, put, take, to_host
 from sdgs.coding._array import LEAST_ALPHA, ROUNDS, Dictionary, by_size, coordinates, scattered, working_sets
 from sdgs.coding._array_newton import group_norms, newton
 from sdgs.coding._robust import FAR, solve_robust
@@ -33,7 +33,7 @@ class _Rows:
 
     def some(self, rows: Any) -> "_Rows":
         take = namespace(self.x).take
-        return _Rows(take(self.x, rows, axis=0), take(self.bound, rows, axis=0), take(self.alpha, rows))
+        return _Rows(take(self.x, rows), take(self.bound, rows), take(self.alpha, rows))
 
 
 def solve_robust_on_device(
@@ -66,11 +66,9 @@ def solve_robust_on_device(
     if left.shape[0]:
         columns, starts = words.on_host()
         C = to_host(words.C)[columns]
-        b, found, used, _ = solve_robust(
-            to_host(xp.take(X, left, axis=0)), C, C @ C.T, starts, alpha, mu, tol, max_iter
-        )
+        b, found, used, _ = solve_robust(to_host(take(X, left)), C, C @ C.T, starts, alpha, mu, tol, max_iter)
         codes, gap = put(codes, left, words.padded(b)), put(gap, left, like(found, X))
-        n_iter = put(n_iter, left, xp.take(n_iter, left) + like(used, X))
+        n_iter = put(n_iter, left, take(n_iter, left) + like(used, X))
     error = xp.where(missing, xp.zeros_like(X), seen - codes @ words.C)
     clipped_error = xp.clip(error, -mu, mu) if np.isfinite(mu) else error
     return codes, gap, n_iter, error - clipped_error
@@ -84,30 +82,30 @@ def _solve(rows: _Rows, words: Dictionary, going: Any, tol: float, max_iter: int
     gap, n_iter = xp.zeros_like(rows.alpha), xp.zeros((m,), dtype=xp.int64, device=device(rows.x))
     targets = xp.ones_like(gap)
     for number in range(ROUNDS + 1):
-        mine, b = rows.some(going), xp.take(codes, going, axis=0)
+        mine, b = rows.some(going), take(codes, going)
         error, theta = _residual(mine, b, words.C)
         q = theta @ xp.matrix_transpose(words.C)
         b_norms, q_norms = group_norms(b, r), group_norms(q, r)
         # Clipped entries have norm 1, so half of that is the objective of the zero code.
         found = 2 * _gap(mine.alpha, b, q, error, theta, b_norms, q_norms)
         gap = put(gap, going, found)
-        stay = xp.nonzero((found > tol) & (xp.take(n_iter, going) < max_iter) & (mine.alpha >= LEAST_ALPHA))[0]
+        stay = xp.nonzero((found > tol) & (take(n_iter, going) < max_iter) & (mine.alpha >= LEAST_ALPHA))[0]
         if stay.shape[0] == 0 or number == ROUNDS:
             break
-        going, b, b_norms, q_norms, found = (xp.take(a, stay, axis=0) for a in (going, b, b_norms, q_norms, found))
-        mine, used, before = mine.some(stay), xp.take(n_iter, going), xp.take(targets, going)
+        going, b, b_norms, q_norms, found = (take(a, stay) for a in (going, b, b_norms, q_norms, found))
+        mine, used, before = mine.some(stay), take(n_iter, going), take(targets, going)
         sets, sizes, offended = working_sets(b_norms, q_norms, mine.alpha)
         least = 0.3 * tol * xp.ones_like(found)
         target = xp.where(offended, xp.maximum(least, 0.05 * found), 0.1 * xp.minimum(before, found))
         targets = put(targets, going, target)
         p, new = rows.x.shape[1], xp.zeros_like(b)
         for some, W in by_size(sets, sizes, r, lambda n: 8 * n * (p + n), _SET_BYTES):  # noqa: B023
-            places = coordinates(xp.take(sets, some, axis=0)[:, :W], r)
-            start = xp.take_along_axis(xp.take(b, some, axis=0), places, axis=1)
-            C = xp.reshape(xp.take(words.C, xp.reshape(places, (-1,)), axis=0), (*places.shape, p))
-            found_b, steps = _solve_set(mine.some(some), C, start, 0.5 * xp.take(target, some), r)
+            places = coordinates(take(sets, some)[:, :W], r)
+            start = xp.take_along_axis(take(b, some), places, axis=1)
+            C = xp.reshape(take(words.C, xp.reshape(places, (-1,))), (*places.shape, p))
+            found_b, steps = _solve_set(mine.some(some), C, start, 0.5 * take(target, some), r)
             new = scattered(new, some, places, found_b)
-            used = put(used, some, xp.take(used, some) + steps + 1)
+            used = put(used, some, take(used, some) + steps + 1)
         codes, n_iter = put(codes, going, new), put(n_iter, going, used)
     return codes, gap, n_iter
 

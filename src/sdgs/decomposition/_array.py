@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from sdgs._arrays import like, namespace, put, to_host
+from sdgs._arrays import Repeated, like, namespace, put, take, to_host, written
 from sdgs.decomposition._alternation import (
     Solver,
     draw,
@@ -76,6 +78,7 @@ class ArrayAlternation:
         self.places = xp.zeros((0,), dtype=xp.int64, device=device(X))
         self.values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
+        self._repeated = Repeated(X)
 
     def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
         """The labels of a level, stacked with those of the same rank and up to twice the size."""
@@ -101,86 +104,85 @@ class ArrayAlternation:
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
-        for batch in self.batches:
-            self._label_step(batch)
+        if self.sweeps > 0 and self.solver == "brp":  # the same products in the same places, sweep for sweep
+            self._repeated(self._label_steps)
+        else:
+            self._label_steps()
         self._residual_step()
         self.sweeps += 1
+
+    def _label_steps(self) -> None:
+        for batch in self.batches:
+            self._label_step(batch)
 
     def _label_step(self, batch: _Batch) -> None:
         if self.sweeps == 0:
             for part, N in self._gathered(batch):
                 places = self.xp.reshape(batch.rows[:, part], (-1,))
                 own = self.xp.minimum(places, self.xp.asarray(self.X.shape[0] - 1, device=device(places)))
-                start = self.xp.take(self.X, own, axis=0) * self.xp.take(self.share, places)[:, None]
+                start = take(self.X, own) * take(self.share, places)[:, None]
                 self._put_back(batch, part, N + self.xp.reshape(start, N.shape))
         parts = self._gathered(batch)
         r = batch.C.shape[1]
         if self.solver == "svd":
-            N = self.xp.concat([N + batch.U[:, part, :] @ batch.C for part, N in parts], axis=1)
+            N = self.xp.concat([N for _, N in parts], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
         elif self.sweeps > 0 and self.solver == "brp":
-            Q = self._basis(self._gram_times(batch, parts, self._t(batch.C)))
+            Q = self._basis(self._gram_times(parts, self._t(batch.C)))
         else:
             width = oversampled(r, self.X.shape[1], self.solver)
             A = np.stack([draw(self.seed, self.sweeps, i, (self.X.shape[1], width), self.dtype) for i in batch.labels])
-            Q = self._basis(self._gram_times(batch, parts, like(A, self.X)))
+            Q = self._basis(self._gram_times(parts, like(A, self.X)))
             if self.solver == "brp":
-                Y2 = self._gram_times(batch, parts, Q)
+                Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q = self._basis(Y2 @ axes[:, :, width - r :])
         self._project(batch, parts, Q)
 
     def _gathered(self, batch: _Batch) -> Iterable[tuple[slice, Any]]:
-        """The rows of R of each label (b, m, p); some after the other, each time, where all would take much memory."""
+        """N = R + L^i of each label (b, m, p); some rows after the other, each time, where all would take much."""
         b, m = batch.rows.shape
         step = max(1, _GATHERED // (b * self.X.shape[1] * self.dtype.itemsize))
-        return [(slice(0, m), self._rows_of(batch.rows))] if m <= step else _Again(self, batch, slices(m, step))
+        parts = _Again(self, batch, slices(m, step))
+        return parts if m > step else list(parts)
 
-    def _rows_of(self, places: Any) -> Any:
-        N = self.xp.take(self.R, self.xp.reshape(places, (-1,)), axis=0)
-        return self.xp.reshape(N, (*places.shape, self.X.shape[1]))
+    def _rows_of(self, batch: _Batch, part: slice) -> Any:
+        places = batch.rows[:, part]
+        N = take(self.R, self.xp.reshape(places, (-1,)))
+        return self.xp.reshape(N, (*places.shape, self.X.shape[1])) + batch.U[:, part, :] @ batch.C
 
     def _put_back(self, batch: _Batch, part: slice, N: Any) -> None:
         places = self.xp.reshape(batch.rows[:, part], (-1,))
         self.R = put(self.R, places, self.xp.reshape(N, (places.shape[0], N.shape[2])))
 
-    def _gram_times(self, batch: _Batch, parts: Iterable[tuple[slice, Any]], A: Any) -> Any:
-        """Y2 = N^T (N A), N = R + L^i."""
-        inner = batch.C @ A
-        of_R: Any = 0
-        of_L: Any = 0
-        for part, N in parts:
-            U = batch.U[:, part, :]
-            Y1 = N @ A + U @ inner
-            of_R, of_L = of_R + self._t(N) @ Y1, of_L + self._t(U) @ Y1
-        return of_R + self._t(batch.C) @ of_L
+    def _gram_times(self, parts: Iterable[tuple[slice, Any]], A: Any) -> Any:
+        """Y2 = N^T (N A)."""
+        return reduce(add, (self._t(N) @ (N @ A) for _, N in parts))
 
     def _basis(self, Y2: Any) -> Any:
         return self.xp.linalg.qr(Y2)[0]
 
     def _project(self, batch: _Batch, parts: Iterable[tuple[slice, Any]], Q: Any) -> None:
         """L^i := N Q Q^T."""
-        inner, Qt, found = batch.C @ Q, self._t(Q), []
-        change = self.xp.concat([batch.C, Qt], axis=1)
+        Qt, found = self._t(Q), []
         for part, N in parts:
-            U = batch.U[:, part, :]
-            U_new = N @ Q + U @ inner
-            found.append(U_new)
-            self._put_back(batch, part, N + self.xp.concat([U, -U_new], axis=2) @ change)
-        batch.U, batch.C = self.xp.concat(found, axis=1) if len(found) > 1 else found[0], Qt
+            found.append(N @ Q)
+            self._put_back(batch, part, N - found[-1] @ Qt)
+        batch.U = written(batch.U, self.xp.concat(found, axis=1) if len(found) > 1 else found[0])
+        batch.C = written(batch.C, Qt)
 
     def _residual_step(self) -> None:
         xp, (n, p) = self.xp, self.X.shape
         if self.missing is not None:
             observed = xp.where(self.missing, xp.zeros_like(self.X), self.R[:n, :])
-            self.R = xp.concat([observed, self.R[n:, :]])
+            self.R = written(self.R, xp.concat([observed, self.R[n:, :]]))
         flat = xp.reshape(self.R, (-1,))
-        flat = put(flat, self.places, xp.take(flat, self.places) + self.values)
+        flat = put(flat, self.places, take(flat, self.places) + self.values)
         floor = 0.0
         if self.places.shape[0] == self.K > 0:  # S held the K largest: a bound on the K-th largest from below
-            floor = float(xp.min(xp.abs(xp.take(flat, self.places))))
+            floor = float(xp.min(xp.abs(take(flat, self.places))))
         self.places = self._largest(flat[: n * p], floor)
-        self.values = xp.take(flat, self.places)
+        self.values = take(flat, self.places)
         flat = put(flat, self.places, xp.zeros_like(self.values))
         self.R = xp.reshape(flat, self.R.shape)
 
@@ -208,14 +210,14 @@ class ArrayAlternation:
             kept = xp.concat([kept, xp.astype(found, xp.int64) + part.start])
             if kept.shape[0] > 4 * self.K + 4096:
                 kept = self._first_largest(flat, kept)
-                floor = max(floor, float(xp.min(xp.abs(xp.take(flat, kept)))))
+                floor = max(floor, float(xp.min(xp.abs(take(flat, kept)))))
         return self._first_largest(flat, kept)
 
     def _first_largest(self, flat: Any, places: Any) -> Any:
         if places.shape[0] <= self.K:
             return places
-        order = self.xp.argsort(self.xp.abs(self.xp.take(flat, places)), descending=True, stable=True)
-        return self.xp.sort(self.xp.take(places, order[: self.K]))
+        order = self.xp.argsort(self.xp.abs(take(flat, places)), descending=True, stable=True)
+        return self.xp.sort(take(places, order[: self.K]))
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -279,14 +281,14 @@ class ArrayAlternation:
 
 @dataclass(frozen=True, eq=False)
 class _Again:
-    """Rows of R, gathered anew whenever they are gone through."""
+    """Rows of N, gathered anew whenever they are gone through."""
 
     state: ArrayAlternation
     batch: _Batch
     parts: Sequence[slice]
 
     def __iter__(self) -> Iterator[tuple[slice, Any]]:
-        return ((part, self.state._rows_of(self.batch.rows[:, part])) for part in self.parts)
+        return ((part, self.state._rows_of(self.batch, part)) for part in self.parts)
 
 
 def _row_squares(block: Any) -> Any:

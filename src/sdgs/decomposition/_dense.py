@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sdgs.decomposition._alternation import Alternation, slices
 from sdgs.decomposition._steps import Array, Indices, update_residual
 
-_CHUNK_BYTES = 1 << 22  # of rows that have a sum of their own, so that threads can share them out
+_CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
 
 
 class DenseAlternation(Alternation):
@@ -89,7 +89,9 @@ class DenseAlternation(Alternation):
         return self._row_chunks(self.rows[i].size, 8 * (self.width[i] + 4))
 
     def _row_chunks(self, size: int, least: int = 1) -> list[slice]:
-        return slices(size, max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1])))
+        """Of one size, and a power of two of them: as many for each of two or four threads."""
+        chunks = size / max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1]))
+        return slices(size, -(-size // (1 << max(0, int(np.ceil(np.log2(max(chunks, 1))))))) or 1)
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""
