@@ -10,7 +10,7 @@ demo: $(VENV)/.plot
 
 # Arrays of other libraries need SCIPY_ARRAY_API, and SciPy is to be tested as most have it: so in two runs.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest tests/test_arrays.py
 
 lint: $(VENV)/.lint

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import sdgs
 from reference import certificate, huber_certificate
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso
-from sdgs._arrays import on_host, put, to_host
+from sdgs._arrays import Repeated, on_host, put, to_host
 from sdgs._decision import Decision
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -422,6 +422,22 @@ def test_put(elsewhere):
     flat = elsewhere(np.zeros((4, 2)))
     changed = put(flat, elsewhere(np.array([2, 0])), elsewhere(np.array([[1.0, 2], [3, 4]])))
     np.testing.assert_array_equal(to_host(changed), [[3, 4], [0, 0], [1, 2], [0, 0]])
+
+
+@quick
+@pytest.mark.parametrize("looks", [False, True])
+def test_work_is_done_every_time_whether_or_not_it_can_be_recorded(elsewhere, looks):
+    total = elsewhere(np.zeros(3))
+    repeated = Repeated(total)
+
+    def work():
+        if looks:
+            float(total[0])  # a device must finish what it does for that, which no record has
+        total[...] = total + 1
+
+    for _ in range(5):
+        repeated(work)
+    np.testing.assert_array_equal(to_host(total), 5)
 
 
 def test_of_nested_subspaces_one_takes_all_as_on_the_host(elsewhere, subspaces):

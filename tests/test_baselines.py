@@ -33,7 +33,7 @@ def small():
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [pair for estimator in (BinaryRelevance(), MLkNN(), MDDM()) for pair in estimator_checks_generator(estimator)],
-    ids=lambda value: str(value)[:90],
+    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else str(value),
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -45,7 +45,7 @@ def model(digits):
         *estimator_checks_generator(SDGSClassifier(gamma=1.0)),
         *estimator_checks_generator(SDGSClassifierCV(budget=6)),
     ],
-    ids=lambda value: str(value)[:90],
+    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else str(value),
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -18,7 +18,7 @@ ALLOWED = {
         | {"decomposition", "displays", "explanation", "metrics"},
         set(),
     ),
-    "_arrays": (set(), set()),
+    "_arrays": (set(), {"torch"}),
     "_validation": ({"_arrays"}, set()),
     "_rows": ({"_arrays"}, set()),
     "_compiled": (set(), {"numba"}),

@@ -23,9 +23,9 @@ def test_ridge_agrees_with_scikit_learn(shape):
     Z, Y = rng.standard_normal(shape) + 1, (rng.random((shape[0], 3)) < 0.4).astype(float)
     new = rng.standard_normal((5, shape[1]))
     penalties = [1e-3, 1.0, 100.0]
-    for penalty, model in zip(penalties, ridge_path([Z], Y, penalties, [shape[1]]), strict=True):
+    for penalty, model in zip(penalties, ridge_path([[Z]], Y, penalties, [shape[1]]), strict=True):
         theirs = Ridge(alpha=penalty).fit(Z, Y)
-        np.testing.assert_allclose(model.scores(new), theirs.predict(new), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(model.scores([new]), theirs.predict(new), rtol=1e-6, atol=1e-8)
 
 
 def test_ridge_of_features_that_depend_on_each_other():
@@ -33,51 +33,69 @@ def test_ridge_of_features_that_depend_on_each_other():
     Z[:, 0] = np.arange(10)
     Z[:, 1] = Z[:, 0]
     Y = (np.arange(10) > 4).astype(float)[:, None]
-    (model,) = ridge_path([Z], Y, [0.1], [4])
+    (model,) = ridge_path([[Z]], Y, [0.1], [4])
     assert np.isfinite(model.coef).all()
-    assert ((model.scores(Z) > 0.5) == Y).all()
+    assert ((model.scores([Z]) > 0.5) == Y).all()
 
 
 @pytest.mark.parametrize("n", [60, 8])
 def test_ridge_of_leading_columns(n):
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((n, 12)) + 1, (rng.random((n, 3)) < 0.4).astype(float)
-    models = ridge_path([Z], Y, [0.1, 10.0], [9, 12])
+    models = ridge_path([[Z]], Y, [0.1, 10.0], [9, 12])
     for model, (width, penalty) in zip(models, [(9, 0.1), (12, 0.1), (9, 10.0), (12, 10.0)], strict=True):
         theirs = Ridge(alpha=penalty).fit(Z[:, :width], Y)
-        np.testing.assert_allclose(model.scores(Z), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(model.scores([Z]), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
 
 
 def test_ridge_where_the_penalty_is_lost_in_rounding():
     rng = np.random.default_rng(0)
     Z = 1e9 * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 10))
     Y = (Z[:, :1] > 0).astype(float)
-    for model, width in zip(ridge_path([Z], Y, [1e-2], [5, 10]), (5, 10), strict=True):
+    for model, width in zip(ridge_path([[Z]], Y, [1e-2], [5, 10]), (5, 10), strict=True):
         least = np.linalg.lstsq(Z[:, :width] - Z[:, :width].mean(axis=0), Y - Y.mean(), rcond=1e-9)[0]
         expected = (Z[:, :width] - Z[:, :width].mean(axis=0)) @ least + Y.mean()
-        np.testing.assert_allclose(model.scores(Z), expected, atol=1e-4)
+        np.testing.assert_allclose(model.scores([Z]), expected, atol=1e-4)
+
+
+def dense(parts):
+    """Matrices that are side by side as one."""
+    return np.hstack([part.toarray() if hasattr(part, "toarray") else part for part in parts])
+
+
+THREE_ROWS = slice(0, 3), slice(3, 4), slice(4, None)
 
 
 @pytest.mark.parametrize("n", [90, 8])
-@pytest.mark.parametrize("forms", ["dense", "sparse", "sparse first", "dense first"])
+@pytest.mark.parametrize(
+    "forms", ["dense", "sparse", "sparse first", "dense first", "sparse on the right", "sparse in between"]
+)
 @pytest.mark.parametrize("labels", [np.asarray, csr_array])
 def test_ridge_by_blocks_of_rows_in_any_form(n, forms, labels):
     rng = np.random.default_rng(0)
     Z = np.where(rng.random((n, 12)) < 0.5, rng.standard_normal((n, 12)) + 1, 0)
     Y = (rng.random((n, 3)) < 0.4).astype(float)
-    blocks = [Z[:3], Z[3:4], Z[4:]]
-    sparse = {"dense": (), "sparse": (0, 1, 2), "sparse first": (0,), "dense first": (1, 2)}[forms]
-    blocks = [csr_array(block) if i in sparse else block for i, block in enumerate(blocks)]
+    sparse = {
+        "dense": set(),
+        "sparse": set(range(9)),
+        "sparse first": {0, 1, 2},
+        "dense first": {3, 4, 5, 6, 7, 8},
+        "sparse on the right": {1, 2, 4, 5, 7, 8},
+        "sparse in between": {1, 3, 4, 7},
+    }[forms]
+    parts = [Z[rows, columns] for rows in THREE_ROWS for columns in (slice(0, 5), slice(5, 9), slice(9, 12))]
+    parts = [csr_array(part) if i in sparse else part for i, part in enumerate(parts)]
+    blocks = [parts[:3], parts[3:6], parts[6:]]
     for model, width in zip(ridge_path(iter(blocks), labels(Y), [0.1], [9, 12]), (9, 12), strict=True):
         theirs = Ridge(alpha=0.1).fit(Z[:, :width], Y)
-        for form in (Z, csr_array(Z)):
+        for form in ([Z], [csr_array(Z)], [Z[:, :4], csr_array(Z[:, 4:])], [csr_array(Z[:, :10]), Z[:, 10:]]):
             np.testing.assert_allclose(model.scores(form), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
 
 
 def test_ridge_by_blocks_keeps_the_digits_of_columns_far_from_zero():
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((200, 4)) + 1e6, (rng.random((200, 2)) < 0.4).astype(float)
-    (model,) = ridge_path([Z[:70], Z[70:]], Y, [1.0], [4])
+    (model,) = ridge_path([[Z[:70]], [Z[70:]]], Y, [1.0], [4])
     np.testing.assert_allclose(model.coef, Ridge(alpha=1.0).fit(Z - Z.mean(axis=0), Y).coef_, rtol=1e-6)
 
 
@@ -88,7 +106,7 @@ def test_cross_fitted_scores_are_of_samples_that_were_left_out():
 
     def features(i):
         train, test = folds[i]
-        return [(1 + i) * Z[train]], [(1 + i) * Z[test[:3]], (1 + i) * Z[test[3:]]], (4, 6)
+        return [[(1 + i) * Z[train]]], [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6)
 
     scores = cross_fitted(features, Y, folds, (1.0, 10.0), 2)
     for of_width, width in zip(scores, (4, 6), strict=True):
@@ -103,7 +121,7 @@ def test_cross_fitting_where_nothing_can_be_learnt():
     Y = np.zeros((3, 2))
     Y[0, 0] = 1  # left out, nothing is left
     folds = list(KFold(3).split(Y))
-    scores = cross_fitted(lambda i: (*([np.zeros((len(part), 1))] for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
+    scores = cross_fitted(lambda i: (*([[np.zeros((len(part), 1))]] for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
     assert np.isfinite(scores[0][0]).all()
     np.testing.assert_array_equal(cross_fitted(lambda _: None, Y[:1], [], (1.0,), 1)[0][0], Y[:1])
 
@@ -300,9 +318,7 @@ def test_labels_are_read_from_the_columns_that_say_most(words, form, monkeypatch
     monkeypatch.setattr("sdgs._views._TOGETHER", 300)
     model = SDGSClassifier(**options).fit(X, Y)
     view, scaled = model._members[0].view, model._members[0].scaling(X)[0]
-    (full,) = whole._members[0].view.blocks(scaled, None)
-    (Z,) = view.blocks(scaled, None)
-    full, Z = (form.toarray() if hasattr(form, "toarray") else form for form in (full, Z))
+    full, Z = (dense(*one.blocks(scaled, None)) for one in (whole._members[0].view, view))
     assert Z.shape == (500, 60)
     explained = np.zeros(full.shape[1])
     seen, labels = full[::3], Y[::3]

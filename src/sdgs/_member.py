@@ -22,8 +22,8 @@ class Member:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
         blocks = self.scaled_blocks(X)
-        parts = [self.ridge.scores(Z) for block in blocks for Z in self.view.blocks(block, n_jobs)]
-        return namespace(parts[0]).concat(parts)
+        found = [self.ridge.scores(parts) for block in blocks for parts in self.view.blocks(block, n_jobs)]
+        return namespace(found[0]).concat(found)
 
     def scaled_blocks(self, X: Any) -> Iterator[Any]:
         """Samples scaled, some rows after the other: nothing is as large as X."""

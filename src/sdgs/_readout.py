@@ -1,6 +1,7 @@
 """From features to the probabilities of labels: a ridge regression for all labels at once, and its calibration.
 
-Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels.
+Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels. Z comes as matrices that
+are side by side, each dense or CSR: the codes among them are mostly zero, and so are most of the products.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,28 +32,42 @@ class Ridge:
     coef: Array
     intercept: Array
 
-    def scores(self, Z: Any) -> Any:
+    def scores(self, Z: Sequence[Any]) -> Any:
         """One column a label; near 1 where the label is likely, near 0 where not."""
-        return Z[:, : self.coef.shape[1]] @ like(self.coef.T, Z) + like(self.intercept, Z)
+        total, start = like(self.intercept, Z[0]), 0
+        for part in Z:
+            W = self.coef[:, start : start + part.shape[1]].T
+            if len(W):
+                total = total + _wide(part[:, : len(W)]) @ like(W, part)
+            start += part.shape[1]
+        return total
 
 
-def ridge_path(blocks: Iterable[Any], Y: Any, penalties: Sequence[float], widths: Sequence[int]) -> Iterator[Ridge]:
+def _wide(part: Any) -> Any:
+    """In float64. A sparse matrix is as it is: its products are."""
+    xp = namespace(part)
+    return part if issparse(part) else xp.astype(part, xp.float64, copy=False)
+
+
+def ridge_path(
+    blocks: Iterable[Sequence[Any]], Y: Any, penalties: Sequence[float], widths: Sequence[int]
+) -> Iterator[Ridge]:
     r"""Multi-output ridge regressions, with intercept: for every penalty, for every number of leading columns.
 
     .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \|W\|_F^2
 
     With Z and Y centred, W^T = (Z^T Z + lambda)^-1 Z^T Y, or Z^T (Z Z^T + lambda)^-1 Y where that is smaller. One
     Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
-    still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, each
-    dense or CSR, and is never in memory as a whole unless it has fewer rows than columns.
+    still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, and is
+    never in memory as a whole unless it has fewer rows than columns.
     """
     blocks = iter(blocks)
     first = next(blocks)
     blocks = chain([first], blocks)
-    if Y.shape[0] >= min(widths) or not on_host(first):
+    if Y.shape[0] >= min(widths) or not on_host(first[0]):
         yield from ridges(_moments(blocks, Y), penalties, widths)
     else:
-        Z = np.vstack([block.toarray() if issparse(block) else block for block in blocks])
+        Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
         centred = (Y.toarray() if issparse(Y) else Y) - Y_mean
@@ -87,40 +102,51 @@ class Sums:
     Sums are where Z is.
     """
 
-    def __init__(self, Z: Any, n_labels: int) -> None:
-        xp, p = namespace(Z), Z.shape[1]
-        zeros = partial(xp.zeros, dtype=xp.float64, device=None if on_host(Z) else device(Z))
+    def __init__(self, Z: Sequence[Any], n_labels: int) -> None:
+        xp = namespace(Z[0])
+        zeros = partial(xp.zeros, dtype=xp.float64, device=None if on_host(Z[0]) else device(Z[0]))
+        widths = [part.shape[1] for part in Z]
         # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
         # one, and must stay sparse.
-        self._shift = zeros(p) if issparse(Z) else xp.mean(Z, axis=0)
-        self._products, self._right, self._total = zeros((p, p)), zeros((p, n_labels)), zeros(p)
+        self._shift = [zeros(part.shape[1]) if issparse(part) else xp.mean(_wide(part), axis=0) for part in Z]
+        self._products = [[zeros((width, other)) for other in widths[: i + 1]] for i, width in enumerate(widths)]
+        self._right = [zeros((width, n_labels)) for width in widths]
+        self._total = [zeros(width) for width in widths]
         self.count = 0
 
-    def add(self, Z: Any, Y: Any) -> None:
+    def add(self, Z: Sequence[Any], Y: Any) -> None:
         """Some more rows."""
-        xp = namespace(Z)
-        if not on_host(Z):
-            Y = like((Y.toarray() if issparse(Y) else Y).astype(np.float64), Z)
-        if not issparse(Z) or xp.any(self._shift):
-            Z = (Z.toarray() if issparse(Z) else Z) - self._shift
-        self._products = _add_products(Z, self._products)
-        self._right += (Y.T @ Z).T
-        self._total += np.asarray(Z.sum(axis=0)).reshape(-1) if issparse(Z) else xp.sum(Z, axis=0)
-        self.count += Z.shape[0]
+        if not on_host(Z[0]):
+            Y = like(_dense(Y).astype(np.float64), Z[0])
+        about = [self._about(part, shift) for part, shift in zip(Z, self._shift, strict=True)]
+        for i, part in enumerate(about):
+            for j, other in enumerate(about[: i + 1]):
+                self._products[i][j] += _products(part, other)
+            self._right[i] += _dense(Y.T @ part).T
+            self._total[i] += (
+                np.asarray(part.sum(axis=0)).reshape(-1) if issparse(part) else namespace(part).sum(part, axis=0)
+            )
+        self.count += Z[0].shape[0]
+
+    def _about(self, part: Any, shift: Any) -> Any:
+        """Less the point near the mean."""
+        return part if issparse(part) and not shift.any() else _dense(part) - shift
 
     def moments(self, Y_mean: Array) -> Moments:
         """Given the mean of the labels of those rows."""
-        mean = self._total / self.count
-        products = self._products - self._total[:, None] * mean[None, :]
-        right = self._right - self._total[:, None] * like(Y_mean, mean)[None, :]
-        return Moments(products, right, to_host(mean + self._shift), Y_mean, self.count)
+        xp = namespace(self._total[0])
+        total, shift, right = (xp.concat(parts) for parts in (self._total, self._shift, self._right))
+        mean = total / self.count
+        products = _symmetric(self._products) - total[:, None] * mean[None, :]
+        right = right - total[:, None] * like(Y_mean, mean)[None, :]
+        return Moments(products, right, to_host(mean + shift), Y_mean, self.count)
 
 
-def _moments(blocks: Iterable[Any], Y: Any) -> Moments:
+def _moments(blocks: Iterable[Sequence[Any]], Y: Any) -> Moments:
     sums: Sums | None = None
     for Z in blocks:
         sums = Sums(Z, Y.shape[1]) if sums is None else sums
-        sums.add(Z, Y[sums.count : sums.count + Z.shape[0]])
+        sums.add(Z, Y[sums.count : sums.count + Z[0].shape[0]])
     assert sums is not None
     return sums.moments(_mean(Y))
 
@@ -139,19 +165,36 @@ def merged(parts: Sequence[Moments]) -> Moments:
     return Moments(products, right, Z_mean, Y_mean, count)
 
 
-def _add_products(Z: Any, products: Any) -> Any:
-    """``products`` with Z^T Z added, in place where it can be."""
-    if not issparse(Z):
-        products += Z.T @ Z
-        return products
+def _products(A: Any, B: Any) -> Any:
+    """A^T B, dense."""
+    if A is B and issparse(A):
+        return _own_products(A)
+    if issparse(B) and not issparse(A):
+        return (B.T @ A).T
+    return _dense(A.T @ B)
+
+
+def _own_products(Z: Any) -> Array:
+    """Z^T Z of CSR Z."""
     from sdgs._readout_kernel import add_products
 
     Z.sort_indices()
-    above = np.zeros_like(products)
+    above = np.zeros((Z.shape[1], Z.shape[1]))
     add_products(Z.indptr, Z.indices, Z.data, above)
-    products += above
-    products += np.triu(above, 1).T
-    return products
+    return above + np.triu(above, 1).T
+
+
+def _symmetric(blocks: Sequence[Sequence[Any]]) -> Any:
+    """The matrix of which these are the blocks on the diagonal and to the left of it."""
+    if len(blocks) == 1:
+        return blocks[0][0]
+    return np.block(
+        [[blocks[i][j] if j <= i else blocks[j][i].T for j in range(len(blocks))] for i in range(len(blocks))]
+    )
+
+
+def _dense(A: Any) -> Any:
+    return A.toarray() if issparse(A) else A
 
 
 def _mean(Y: Any) -> Array:
@@ -200,7 +243,7 @@ class Calibration:
 
 
 def cross_fitted(
-    features: Callable[[int], tuple[Iterable[Any], Iterable[Any], Sequence[int]]],
+    features: Callable[[int], tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int]]],
     Y: Array,
     folds: Iterable[Fold],
     penalties: Sequence[float],

@@ -129,7 +129,7 @@ class CrossFit:
             self._known = [{} for _ in self._folds]
         X, n_jobs = self._scaled[1], self._training.n_jobs
 
-        def features(fold: int) -> tuple[Iterator[Any], Iterator[Any], tuple[int, int]]:
+        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, int]]:
             (train, test), known = self._folds[fold], self._known[fold]
             mine, others, dirty = take_rows(X, train), take_rows(X, test), is_dirty(X, setting)
             view = learn_view(mine, self._labels[train], setting, self._training, for_dirty=dirty, known=known)
@@ -166,11 +166,11 @@ class CrossFit:
 
         def tried(how: str) -> float:
             X = self._scalings(how)(observed)[0]
-            Z = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
+            (Z,) = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
 
-            def features(fold: int) -> tuple[list[Any], list[Any], tuple[int]]:
+            def features(fold: int) -> tuple[list[list[Any]], list[list[Any]], tuple[int]]:
                 train, test = self._folds[fold]
-                return [take_rows(Z, train)], [take_rows(Z, test)], (Z.shape[1],)
+                return [[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],)
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)

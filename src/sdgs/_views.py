@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 
@@ -88,8 +88,8 @@ class View:
         assert self.decomposition is not None
         return cleaned_samples(X, self.codes(X, n_jobs), self.decomposition.components)
 
-    def blocks(self, X: Any, n_jobs: int | None) -> Iterator[Any]:
-        """The features of scaled samples, for some rows after the other: (rows, width), dense or CSR, float64."""
+    def blocks(self, X: Any, n_jobs: int | None) -> Iterator[list[Any]]:
+        """The features of scaled samples, for some rows after the other: matrices that are side by side."""
         step = self.block_rows(X)
         for start in range(0, X.shape[0], step):
             part = X[start : min(start + step, X.shape[0]), :]
@@ -205,16 +205,19 @@ def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[A
     ]
 
 
-def side_by_side(parts: Sequence[Any]) -> Any:
-    """One matrix, in float64: sparse where products of its rows are then much cheaper."""
+def side_by_side(parts: Sequence[Any]) -> list[Any]:
+    """Each sparse where products of its rows are then much cheaper; on a device one dense matrix."""
     if not on_host(parts[0]):
         xp = namespace(parts[0])
-        return xp.concat([xp.astype(part, xp.float64) for part in parts], axis=1)
-    n, width = parts[0].shape[0], sum(part.shape[1] for part in parts)
-    stored = sum(part.nnz if issparse(part) else part.size for part in parts) / max(n, 1)
-    if _SPARSE_PAYS * stored < width:
-        return csr_array(hstack([csr_array(part) for part in parts], format="csr", dtype=np.float64))
-    return np.hstack([part.toarray() if issparse(part) else part for part in parts]).astype(np.float64)
+        return [xp.concat([xp.astype(part, xp.float64) for part in parts], axis=1)]
+    return [_as_it_pays(part) for part in parts]
+
+
+def _as_it_pays(part: Any) -> Any:
+    stored = part.nnz if issparse(part) else part.size
+    if _SPARSE_PAYS * stored < part.shape[0] * part.shape[1]:
+        return csr_array(part, dtype=np.float64)
+    return part.toarray() if issparse(part) else part
 
 
 def learn_view(

@@ -90,8 +90,9 @@ class DenseAlternation(Alternation):
 
     def _row_chunks(self, size: int, least: int = 1) -> list[slice]:
         """Of one size, and a power of two of them: as many for each of two or four threads."""
-        chunks = size / max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1]))
-        return slices(size, -(-size // (1 << max(0, int(np.ceil(np.log2(max(chunks, 1))))))) or 1)
+        most = max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1]))
+        chunks = 1 << (max(-(-size // most), 1) - 1).bit_length()
+        return slices(size, max(-(-size // chunks), 1))
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""

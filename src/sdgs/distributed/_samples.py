@@ -85,8 +85,8 @@ def _add_sums(total: Any, block: Any, labels: Any, view: View, dtype: Any) -> tu
     start = 0
     for Z in view.blocks(checked(block, dtype), get_worker().state.nthreads):
         sums = Sums(Z, labels.shape[1]) if sums is None else sums
-        sums.add(Z, labels[start : start + Z.shape[0]])
-        start += Z.shape[0]
+        sums.add(Z, labels[start : start + Z[0].shape[0]])
+        start += Z[0].shape[0]
     assert sums is not None
     return sums, label_sum + np.asarray(labels.sum(axis=0), dtype=np.float64).reshape(-1)
 
