@@ -32,7 +32,6 @@ class _Rows:
     alpha: Any
 
     def some(self, rows: Any) -> "_Rows":
-        take = namespace(self.x).take
         return _Rows(take(self.x, rows), take(self.bound, rows), take(self.alpha, rows))
 
 
