@@ -5,6 +5,7 @@ their own: ``make test`` does both. array-api-strict has a device that NumPy can
 """
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from sdgs._arrays import Repeated, on_host, put, to_host
 from sdgs._decision import Decision
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
+from sdgs.decomposition._array import ArrayAlternation
 
 if os.environ.get("SCIPY_ARRAY_API") != "1":
     pytest.skip("needs SCIPY_ARRAY_API=1 in the environment: see make test", allow_module_level=True)
@@ -438,6 +440,41 @@ def test_work_is_done_every_time_whether_or_not_it_can_be_recorded(elsewhere, lo
     for _ in range(5):
         repeated(work)
     np.testing.assert_array_equal(to_host(total), 5)
+    on_cuda = getattr(total, "is_cuda", False)
+    assert (repeated._graph is not None) == (on_cuda and not looks)
+    if on_cuda:
+        import torch
+
+        assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_work_is_recorded_the_second_time_and_replayed_from_then_on(monkeypatch):
+    done = []
+    monkeypatch.setattr("sdgs._arrays._recorded", lambda _, device: SimpleNamespace(replay=lambda: done.append(device)))
+    repeated = Repeated(np.zeros(1))
+    repeated._device = "one"
+    for _ in range(4):
+        repeated(lambda: done.append("here"))
+    assert done == ["here", "one", "one", "one"]
+
+
+@pytest.mark.parametrize("missing", [0, 0.1])
+@pytest.mark.parametrize("gathered", [1 << 29, 1 << 11])
+def test_sweeps_are_done_in_the_same_memory(labelled, missing, gathered, monkeypatch):
+    """What is recorded is read from and written to where it was."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("sdgs.decomposition._array._GATHERED", gathered)
+    X, Y = labelled
+    X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
+    rows = tuple(np.flatnonzero(column) for column in Y.T)
+    with config_context(array_api_dispatch=True):
+        state = ArrayAlternation(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
+        places = []
+        for _ in range(5):
+            state.sweep()
+            arrays = [state.R, *(array for batch in state.batches for array in (batch.rows, batch.U, batch.C))]
+            places.append([array.data_ptr() for array in arrays])
+    assert all(later == places[0] for later in places)
 
 
 def test_of_nested_subspaces_one_takes_all_as_on_the_host(elsewhere, subspaces):

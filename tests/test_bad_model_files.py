@@ -81,7 +81,7 @@ def npz_of_objects():
         zipped("bomb.npy", b"\0" * (1 << 24)),
         b"%PDF-1.7 " + bytes(range(256)),
     ],
-    ids=lambda content: repr(content[:12]),
+    ids=lambda content: f"{len(content)} bytes from {content[:4]!r}",
 )
 def test_foreign_files_are_refused(content, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

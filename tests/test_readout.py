@@ -92,6 +92,28 @@ def test_ridge_by_blocks_of_rows_in_any_form(n, forms, labels):
             np.testing.assert_allclose(model.scores(form), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_features_are_float64_whatever_the_samples_are(form):
+    """Fewer samples than features of float32, one of them large: squares of them have no digits to spare."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 100)).astype(np.float32), rng.random((60, 3)) < 0.4
+    X[:, 0] = 1000 + 300 * X[:, 0]
+    X[rng.random(X.shape) < 0.2] = 0
+    model = SDGSClassifier(2, scaling=None, penalty=0.01, random_state=0).fit(form(X), Y)
+    member = model._members[0]
+    (parts,) = member.view.blocks(form(X), None)
+    assert all(part.dtype == np.float64 for part in parts)
+    width = member.ridge.coef.shape[1]
+    theirs = Ridge(alpha=0.01).fit(dense(parts)[:, :width], Y)
+    np.testing.assert_allclose(member.ridge.scores(parts), theirs.predict(dense(parts)[:, :width]), atol=1e-6)
+
+
+def test_scores_of_no_columns_are_the_intercept():
+    Z, Y = np.zeros((5, 3)), np.eye(5)[:, :2]
+    for model, parts in zip(ridge_path([[Z]], Y, [1.0], [0, 3]), ([Z[:, :0], Z], [csr_array(Z)]), strict=True):
+        np.testing.assert_allclose(model.scores(parts), np.full((5, 2), 0.2))
+
+
 def test_ridge_by_blocks_keeps_the_digits_of_columns_far_from_zero():
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((200, 4)) + 1e6, (rng.random((200, 2)) < 0.4).astype(float)

@@ -5,6 +5,7 @@ otherwise. So what comes through the door says where to compute: the rest follow
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,10 @@ def expit(x: Any) -> Any:
 
 
 def put(flat: Any, places: Any, values: Any) -> Any:
-    """``flat`` (size,) or (size, m) with new values at some places, each named once; in place where it can be."""
+    """``flat`` (size,) or (size, m) with new values at some places; in place where it can be.
+
+    A place is named once, or always with the same value.
+    """
     if is_torch_array(flat):
         return flat.index_copy_(0, places, values)
     if _in_place(flat):
@@ -119,15 +123,16 @@ class Repeated:
     """
 
     def __init__(self, X: Any) -> None:
-        self._record = is_torch_array(X) and X.is_cuda
+        self._device = X.device if is_torch_array(X) and X.is_cuda else None
         self._done_before = False
         self._graph: Any = None
 
     def __call__(self, work: Callable[[], None]) -> None:
         """Do ``work``, which is not kept."""
-        if self._record and self._done_before and self._graph is None:
-            self._graph = _recorded(work)
-            self._record = self._graph is not None
+        if self._device is not None and self._done_before and self._graph is None:
+            self._graph = _recorded(work, self._device)
+            if self._graph is None:
+                self._device = None
         if self._graph is not None:
             self._graph.replay()
         else:
@@ -135,14 +140,21 @@ class Repeated:
         self._done_before = True
 
 
-def _recorded(work: Callable[[], None]) -> Any:
+_RECORDING = Lock()  # torch records one at a time
+
+
+def _recorded(work: Callable[[], None], device: Any) -> Any:
     """A CUDA graph, or None where a library does what cannot be recorded; nothing is computed yet."""
     import torch
 
-    graph = torch.cuda.CUDAGraph()
-    try:
-        with torch.cuda.graph(graph):
-            work()
-    except RuntimeError:
-        return None
+    cuda: Any = torch.cuda
+    graph = cuda.CUDAGraph()
+    # A stream of the device of the arrays: torch's own is of that which was current when it recorded first. And the
+    # context around it, for torch does not leave the stream of a record that failed.
+    with _RECORDING, cuda.stream(cuda.current_stream(device)):
+        try:
+            with cuda.graph(graph, stream=cuda.Stream(device), capture_error_mode="thread_local"):
+                work()
+        except RuntimeError:
+            return None
     return graph

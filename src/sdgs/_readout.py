@@ -1,7 +1,7 @@
 """From features to the probabilities of labels: a ridge regression for all labels at once, and its calibration.
 
 Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels. Z comes as matrices that
-are side by side, each dense or CSR: the codes among them are mostly zero, and so are most of the products.
+are side by side, each dense or CSR, in float64: the codes among them are mostly zero, and so are most of the products.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,16 +37,9 @@ class Ridge:
         total, start = like(self.intercept, Z[0]), 0
         for part in Z:
             W = self.coef[:, start : start + part.shape[1]].T
-            if len(W):
-                total = total + _wide(part[:, : len(W)]) @ like(W, part)
+            total = total + part[:, : len(W)] @ like(W, part)
             start += part.shape[1]
         return total
-
-
-def _wide(part: Any) -> Any:
-    """In float64. A sparse matrix is as it is: its products are."""
-    xp = namespace(part)
-    return part if issparse(part) else xp.astype(part, xp.float64, copy=False)
 
 
 def ridge_path(
@@ -70,7 +63,7 @@ def ridge_path(
         Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
-        centred = (Y.toarray() if issparse(Y) else Y) - Y_mean
+        centred = _dense(Y) - Y_mean
         products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
         for penalty in penalties:
             for width, products in zip(widths, products_of, strict=True):
@@ -108,7 +101,7 @@ class Sums:
         widths = [part.shape[1] for part in Z]
         # Sums of squares about zero would lose the digits of columns with a large mean. Sparse ones have a small
         # one, and must stay sparse.
-        self._shift = [zeros(part.shape[1]) if issparse(part) else xp.mean(_wide(part), axis=0) for part in Z]
+        self._shift = [zeros(part.shape[1]) if issparse(part) else xp.mean(part, axis=0) for part in Z]
         self._products = [[zeros((width, other)) for other in widths[: i + 1]] for i, width in enumerate(widths)]
         self._right = [zeros((width, n_labels)) for width in widths]
         self._total = [zeros(width) for width in widths]
@@ -167,21 +160,13 @@ def merged(parts: Sequence[Moments]) -> Moments:
 
 def _products(A: Any, B: Any) -> Any:
     """A^T B, dense."""
-    if A is B and issparse(A):
-        return _own_products(A)
-    if issparse(B) and not issparse(A):
-        return (B.T @ A).T
-    return _dense(A.T @ B)
+    if issparse(A) and issparse(B):
+        from sdgs._readout_kernel import add_products
 
-
-def _own_products(Z: Any) -> Array:
-    """Z^T Z of CSR Z."""
-    from sdgs._readout_kernel import add_products
-
-    Z.sort_indices()
-    above = np.zeros((Z.shape[1], Z.shape[1]))
-    add_products(Z.indptr, Z.indices, Z.data, above)
-    return above + np.triu(above, 1).T
+        products = np.zeros((A.shape[1], B.shape[1]))
+        add_products(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, products)
+        return products
+    return (B.T @ A).T if issparse(B) else A.T @ B
 
 
 def _symmetric(blocks: Sequence[Sequence[Any]]) -> Any:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 
-from sdgs._arrays import like, namespace, on_host, to_host
+from sdgs._arrays import like, namespace, on_host, take, to_host
 from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
 from sdgs.coding import GroupCodes, cleaned_samples, group_lasso
@@ -200,7 +200,7 @@ def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[A
     return [
         part[:, columns[first:last] - start]
         if on_host(part)
-        else namespace(part).take(part, like(columns[first:last] - start, part), axis=1)
+        else take(part, like(columns[first:last] - start, part), axis=1)
         for part, start, first, last in zip(parts, bounds[:-1], cuts[:-1], cuts[1:], strict=True)
     ]
 
@@ -214,10 +214,11 @@ def side_by_side(parts: Sequence[Any]) -> list[Any]:
 
 
 def _as_it_pays(part: Any) -> Any:
+    """CSR or dense, in float64."""
     stored = part.nnz if issparse(part) else part.size
     if _SPARSE_PAYS * stored < part.shape[0] * part.shape[1]:
         return csr_array(part, dtype=np.float64)
-    return part.toarray() if issparse(part) else part
+    return (part.toarray() if issparse(part) else part).astype(np.float64, copy=False)
 
 
 def learn_view(

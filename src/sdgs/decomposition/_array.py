@@ -277,6 +277,7 @@ class ArrayAlternation:
         if "R" in state:
             self.R = like(state["R"], self.X)
         self.sweeps = sweeps
+        self._repeated = Repeated(self.X)  # the memory is another
 
 
 @dataclass(frozen=True, eq=False)

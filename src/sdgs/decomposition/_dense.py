@@ -1,12 +1,13 @@
 """The alternation for dense X."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition._alternation import Alternation, slices
+from sdgs.decomposition._alternation import Alternation
 from sdgs.decomposition._steps import Array, Indices, update_residual
 
 _CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
@@ -89,10 +90,11 @@ class DenseAlternation(Alternation):
         return self._row_chunks(self.rows[i].size, 8 * (self.width[i] + 4))
 
     def _row_chunks(self, size: int, least: int = 1) -> list[slice]:
-        """Of one size, and a power of two of them: as many for each of two or four threads."""
+        """A power of two of them, of one size but for a row: as many for each of two or four threads."""
         most = max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1]))
-        chunks = 1 << (max(-(-size // most), 1) - 1).bit_length()
-        return slices(size, max(-(-size // chunks), 1))
+        number = 1 << (max(-(-size // most), 1) - 1).bit_length()
+        cuts = [size * i // number for i in range(number + 1)]
+        return [slice(first, last) for first, last in pairwise(cuts)] if size else []
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""

@@ -8,7 +8,7 @@ from array_api_compat import device
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sdgs._arrays import like, namespace, put, to_host
+from sdgs._arrays import like, namespace, put, take, to_host
 
 Array = NDArray[np.floating[Any]]
 
@@ -120,7 +120,7 @@ class Decomposition:
         )
         for omega, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
             rows = like(omega, total)
-            total = put(total, rows, namespace(total).take(total, rows, axis=0) + U @ C)
+            total = put(total, rows, take(total, rows) + U @ C)
         return total
 
 
