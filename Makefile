@@ -8,10 +8,13 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
 
-# Arrays of other libraries need SCIPY_ARRAY_API, and SciPy is to be tested as most have it: so in two runs.
+# Arrays of other libraries need SCIPY_ARRAY_API, and SciPy is to be tested as most have it: so in two runs. Processes share
+# the cores, so BLAS has one thread in each. The files that take longest go first: none is left when all else is done.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest tests/test_arrays.py
+	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/test_experiments.py tests/test_real_data.py tests
+	SCIPY_ARRAY_API=1 $(PYTEST) tests/test_arrays.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
