@@ -23,6 +23,7 @@ from sdgs._decision import Decision
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.decomposition._array import ArrayAlternation
+from sdgs.decomposition._dense import DenseAlternation
 
 if os.environ.get("SCIPY_ARRAY_API") != "1":
     pytest.skip("needs SCIPY_ARRAY_API=1 in the environment: see make test", allow_module_level=True)
@@ -130,8 +131,6 @@ def test_float32_stays_float32(elsewhere, labelled, subspaces):
 
 def test_a_decomposition_goes_on_where_it_was(elsewhere, labelled, tmp_path, monkeypatch):
     X, Y = labelled
-    from sdgs.decomposition._array import ArrayAlternation
-
     options = {"n_components": 2, "random_state": 0, "checkpoint": tmp_path}
     undisturbed = decompose(elsewhere(X), Y, n_components=2, random_state=0)
     assert undisturbed.n_iter > 3
@@ -459,19 +458,23 @@ def test_work_is_recorded_the_second_time_and_replayed_from_then_on(monkeypatch)
 
 
 @pytest.mark.parametrize("missing", [0, 0.1])
-@pytest.mark.parametrize("gathered", [1 << 29, 1 << 11])
-def test_sweeps_are_done_in_the_same_memory(labelled, missing, gathered, monkeypatch):
-    """What is recorded is read from and written to where it was."""
+@pytest.mark.parametrize("together", [1 << 29, 1 << 11])
+def test_sweeps_are_done_in_the_same_memory(labelled, missing, together, monkeypatch):
+    """What is recorded is read from and written to where it was; however much is looked at in one go."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr("sdgs.decomposition._array._GATHERED", gathered)
+    monkeypatch.setattr("sdgs.decomposition._array._GATHERED", together)
+    monkeypatch.setattr("sdgs.decomposition._array._LOOKED_AT", together)
     X, Y = labelled
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
     rows = tuple(np.flatnonzero(column) for column in Y.T)
+    here = DenseAlternation(X, rows, np.full(len(rows), 2), 20, "brp", 0)
     with config_context(array_api_dispatch=True):
         state = ArrayAlternation(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
         places = []
         for _ in range(5):
+            here.sweep()
             state.sweep()
+            np.testing.assert_allclose(state.error(), here.error())
             arrays = [state.R, *(array for batch in state.batches for array in (batch.rows, batch.U, batch.C))]
             places.append([array.data_ptr() for array in arrays])
     assert all(later == places[0] for later in places)

@@ -174,8 +174,10 @@ class ArrayAlternation:
     def _residual_step(self) -> None:
         xp, (n, p) = self.xp, self.X.shape
         if self.missing is not None:
-            observed = xp.where(self.missing, xp.zeros_like(self.X), self.R[:n, :])
-            self.R = written(self.R, xp.concat([observed, self.R[n:, :]]))
+            for part in slices(n, max(1, _LOOKED_AT // p)):
+                block = self.R[part, :]
+                rows = xp.arange(part.start, part.stop, device=device(block))
+                self.R = put(self.R, rows, xp.where(self.missing[part, :], xp.zeros_like(block), block))
         flat = xp.reshape(self.R, (-1,))
         flat = put(flat, self.places, take(flat, self.places) + self.values)
         floor = 0.0
