@@ -471,9 +471,12 @@ def test_sweeps_are_done_in_the_same_memory(labelled, missing, together, monkeyp
     with config_context(array_api_dispatch=True):
         state = ArrayAlternation(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
         places = []
-        for _ in range(5):
+        for number in range(5):
             here.sweep()
             state.sweep()
+            if number == 3:
+                kept = {**state.state(), **state.working_state()}
+                state.restore({name: array.copy() for name, array in kept.items()}, state.sweeps)
             np.testing.assert_allclose(state.error(), here.error())
             arrays = [state.R, *(array for batch in state.batches for array in (batch.rows, batch.U, batch.C))]
             places.append([array.data_ptr() for array in arrays])

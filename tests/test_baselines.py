@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs import metrics
 from sdgs.baselines import MDDM, BinaryRelevance, MLkNN
@@ -30,11 +30,7 @@ def small():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [pair for estimator in (BinaryRelevance(), MLkNN(), MDDM()) for pair in estimator_checks_generator(estimator)],
-    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else str(value),
-)
+@parametrize_with_checks([BinaryRelevance(), MLkNN(), MDDM()])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

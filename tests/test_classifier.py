@@ -14,7 +14,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._base import documentation
@@ -37,15 +37,8 @@ def model(digits):
 
 # All of scikit-learn's checks; none is expected to fail.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        *estimator_checks_generator(SDGSClassifier()),
-        *estimator_checks_generator(SDGSClassifier(readout="norm")),
-        *estimator_checks_generator(SDGSClassifier(gamma=1.0)),
-        *estimator_checks_generator(SDGSClassifierCV(budget=6)),
-    ],
-    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else str(value),
+@parametrize_with_checks(
+    [SDGSClassifier(), SDGSClassifier(readout="norm"), SDGSClassifier(gamma=1.0), SDGSClassifierCV(budget=6)]
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -473,3 +473,12 @@ def test_labels_of_a_level_share_no_row_and_come_after_those_they_wait_for(seed,
         for j in range(i):
             if (Y[:, i] & Y[:, j]).any():
                 assert level_of[j] < level_of[i]
+
+
+@pytest.mark.parametrize("size", [0, 1, 95, 96, 97, 1025, 5000])
+def test_threads_have_equal_shares_of_a_label(size):
+    state = DenseAlternation(np.ones((1, 3000)), (np.array([0]),), np.array([4]), 0, "brp", 0)
+    chunks = state._row_chunks(size, 64)
+    sizes = [chunk.stop - chunk.start for chunk in chunks]
+    assert [row for chunk in chunks for row in range(size)[chunk]] == list(range(size))
+    assert size == 0 or (max(sizes) - min(sizes) <= 1 and len(sizes).bit_count() == 1)

@@ -274,12 +274,12 @@ class ArrayAlternation:
             U = np.zeros(batch.U.shape, dtype=self.dtype)
             for mine, i in zip(U, batch.labels, strict=True):
                 mine[: self.rows[i].size] = coefficients[i].reshape(-1, self.width[i])
-            batch.U, batch.C = like(U, self.X), like(np.stack([components[i] for i in batch.labels]), self.X)
+            batch.U = written(batch.U, like(U, self.X))
+            batch.C = written(batch.C, like(np.stack([components[i] for i in batch.labels]), self.X))
         self.places, self.values = like(state["places"], self.X), like(state["values"], self.X)
         if "R" in state:
-            self.R = like(state["R"], self.X)
+            self.R = written(self.R, like(state["R"], self.X))
         self.sweeps = sweeps
-        self._repeated = Repeated(self.X)  # the memory is another
 
 
 @dataclass(frozen=True, eq=False)
