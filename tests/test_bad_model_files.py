@@ -17,6 +17,7 @@ import sdgs
 from fuzz_model_files import fuzz
 from sdgs import ModelFileError, SDGSClassifier
 from sdgs._container import read, write
+from sdgs._persistence import FORMAT, VERSION
 from sdgs.datasets import make_label_subspaces
 
 
@@ -116,8 +117,8 @@ def test_every_truncation_and_every_flipped_byte_is_found(saved, tmp_path):
 
 def test_a_future_version_says_what_to_do(saved, tmp_path):
     header, arrays = header_of(saved.read_bytes())
-    header["__metadata__"] |= {"version": "2", "library": "9.1"}
-    with pytest.raises(ModelFileError, match=r"format version 2, written by sdgs '9.1'.*install a newer one"):
+    header["__metadata__"] |= {"version": "3", "library": "9.1"}
+    with pytest.raises(ModelFileError, match=r"format version 3, written by sdgs '9.1'.*install a newer one"):
         load(tmp_path, with_header(header, arrays))
 
 
@@ -144,9 +145,9 @@ def test_strings_that_would_fill_the_memory_are_refused(tmp_path):
     data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
     path = tmp_path / "model.sdgs"
     SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, data.Y.argmax(axis=1).astype(str)).save(path)
-    content = read(path, "sdgs-model", (1,))
+    content = read(path, FORMAT, (VERSION,))
     content.document["target"]["classes"]["value"] = ["x" * 1_000_000] + ["y"] * 100_000  # 400 GB as one array
-    write(path, "sdgs-model", 1, "0", content.document, content.arrays)
+    write(path, FORMAT, VERSION, "0", content.document, content.arrays)
     with pytest.raises(ModelFileError, match="too much memory"):
         sdgs.load(path)
 
@@ -185,6 +186,7 @@ FORGERIES = {
         lambda file: file.arrays.update({"member0.ridge.coef": file.arrays["member0.ridge.coef"][:, 1:]}),
         "ridge.coef has",
     ),
+    "a norm of one's own": (lambda file: file.document["members"][0].update(norm="l3"), "norm must be one of"),
     "entries of no row": (
         lambda file: file.arrays["member0.residual.indptr"].__setitem__(slice(1, 3), [9, 1]),
         "indptr is out of range",
@@ -196,10 +198,19 @@ FORGERIES = {
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_content_with_a_right_checksum_is_refused(name, saved, tmp_path):
     change, message = FORGERIES[name]
-    content = read(saved, "sdgs-model", (1,))
+    content = read(saved, FORMAT, (VERSION,))
     change(content)
-    write(tmp_path / "forged.sdgs", "sdgs-model", 1, "0.1", content.document, content.arrays)
+    write(tmp_path / "forged.sdgs", FORMAT, VERSION, "0.1", content.document, content.arrays)
     with pytest.raises(ModelFileError, match=f"forged.sdgs, written by sdgs '0.1', does not hold.*{message}"):
+        sdgs.load(tmp_path / "forged.sdgs")
+
+
+@pytest.mark.parametrize("members", [None, {}, 3, [3], "members"])
+def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
+    content = read(Path(__file__).parent / "models" / "v1-ridge.sdgs", FORMAT, (1,))
+    content.document["members"] = members
+    write(tmp_path / "forged.sdgs", FORMAT, 1, "0.1", content.document, content.arrays)
+    with pytest.raises(ModelFileError, match="forged.sdgs, written by sdgs '0.1', does not hold"):
         sdgs.load(tmp_path / "forged.sdgs")
 
 

@@ -1,6 +1,7 @@
 """Reading labels from codes: ridge regression and calibration."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.model_selection import KFold
 
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 from sdgs._readout import calibrate, cross_fitted, ridge_path
+from sdgs._views import Setting, Training, learn_view
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 
@@ -263,6 +265,21 @@ def test_norms_are_read_where_signs_say_nothing():
     """Planted coefficients are as often negative as positive: only their size tells the labels."""
     data = make_label_subspaces(600, 60, 8, n_components=3, random_state=0)
     assert SDGSClassifier(3, random_state=0).fit(data.X, data.Y).uses_norms_
+
+
+def test_what_is_read_does_not_depend_on_the_axes_of_a_subspace(digits):
+    train, test = digits
+    X, Y = train.X[:400], csr_array(train.Y[:400])
+    training = Training(1e-4, "brp", 100, 1e-3, 50, 0, None)
+    view = learn_view(X, Y, Setting(None, 4, 0.1), training, for_dirty=False)
+    turns = np.linalg.qr(np.random.default_rng(0).standard_normal((len(view.decomposition.components), 4, 4)))[0]
+    turned = tuple(turn @ C for turn, C in zip(turns, view.decomposition.components, strict=True))
+    other = replace(view, decomposition=replace(view.decomposition, components=turned))
+    found = []
+    for each in (view, other):
+        ridge = next(ridge_path(each.blocks(X, None), Y, [0.1], each.widths[1:]))
+        found.append(ridge.scores(next(each.blocks(test.X, None))))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4)  # codes are known to a duality gap of 1e-6
 
 
 def test_one_class_a_sample(digits):

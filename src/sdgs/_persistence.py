@@ -23,7 +23,7 @@ from sdgs._stored_members import describe_member, fields_of, flag, restored_memb
 from sdgs._validation import check_choice, check_int, check_number
 
 FORMAT = "sdgs-model"
-VERSION = 1
+VERSION = 2
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 _NOT_STORED = ("checkpoint",)  # where to write is no business of a file
 _MOST_THREADS = 1024  # that a file may ask for
@@ -49,16 +49,22 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
 
 def load_model(path: Path, kinds: Sequence[Any]) -> Any:
     """Read a model of one of the classes ``kinds``."""
-    content = read(path, FORMAT, (VERSION,))
+    content = read(path, FORMAT, (1, VERSION))
     try:
         by_name = {kind.__name__: kind for kind in kinds}
         kind = by_name[check_choice(content.document["class"], "class", tuple(by_name))]
-        return _restored(kind, content.document, ArraysOf(content.arrays))
+        document = _since_version_2(content.document) if content.version == 1 else content.document
+        return _restored(kind, document, ArraysOf(content.arrays))
     except BROKEN as error:
         raise ModelFileError(
             f"{path}, written by sdgs {content.written_by[:40]!r}, does not hold a model that sdgs can use: "
             f"{str(error) or type(error).__name__}"
         ) from None
+
+
+def _since_version_2(document: Any) -> Any:
+    """What a file of version 1 would say now."""
+    return document | {"members": [member | {"norm": "l1"} for member in document["members"]]}
 
 
 def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -64,19 +64,20 @@ def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
         "unit_rows": member.scaling.to_unit_rows,
         "converged": bool(view.decomposition.converged),
         "landmarks_seed": None if view.kernel is None else int(view.kernel[0].random_state),
+        "norm": view.norm,
     }
 
 
 def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, reads_by_ridge: bool) -> Member:
     """The opposite, for ``p`` features and ``k`` labels."""
-    setting_content, scaled_by, unit_rows, converged, seed = fields_of(
-        content, "setting", "scaler", "unit_rows", "converged", "landmarks_seed"
+    setting_content, scaled_by, unit_rows, converged, seed, norm = fields_of(
+        content, "setting", "scaler", "unit_rows", "converged", "landmarks_seed", "norm"
     )
     setting = _setting(setting_content, k)
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
     kernel = None if setting.gamma is None else _kernel(setting.gamma, seed, at, arrays, p, k)
-    view = View(setting, decomposition, kernel, p, k)
+    view = View(setting, decomposition, kernel, p, k, norm=check_choice(norm, "norm", ("l1", "l2")))
     if arrays.has(f"{at}columns"):
         columns = arrays.indices(f"{at}columns", sum(view._sizes))
         if columns.size == 0 or (np.diff(columns) <= 0).any():

@@ -19,7 +19,7 @@ from sklearn.kernel_approximation import Nystroem
 from sdgs._arrays import like, namespace, on_host, take, to_host
 from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
-from sdgs.coding import GroupCodes, cleaned_samples, group_lasso
+from sdgs.coding import GroupCodes, Norm, cleaned_samples, group_lasso
 from sdgs.decomposition import Decomposition, decompose
 
 Array = NDArray[np.floating[Any]]
@@ -75,6 +75,7 @@ class View:
     n_features: int
     n_labels: int
     columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
+    norm: Norm = "l2"  # of the labels' parts of a code; "l1" in old models
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """Of scaled samples, over the subspaces of the labels among the samples themselves."""
@@ -122,16 +123,19 @@ class View:
         """The sample, cleaned; its image under the map, if there is one; its code; and last the norms of the code.
 
         The signs of the code say much where a label always pushes a sample the same way, as words do, and its norms
-        where a label has no such direction. Where they are not needed norms only harm, so they can be left out.
+        where a label has no such direction. Where they are not needed norms only harm, so they can be left out. They
+        are Euclidean: then nothing that is read depends on which axes stand for a subspace, and where its singular values
+        are all but equal that is a matter of rounding.
         """
         if self.kernel is None:
             result = self.codes(X, n_jobs)
             assert self.decomposition is not None
-            return [cleaned_samples(X, result, self.decomposition.components), result.codes, result.sparse_l1_norms()]
+            cleaned = cleaned_samples(X, result, self.decomposition.components)
+            return [cleaned, result.codes, result.sparse_norms(self.norm)]
         cleaned = self.cleaned(X, n_jobs)
         image = _image(self.kernel[0], cleaned)
         result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
-        return [cleaned, image, result.codes, result.sparse_l1_norms()]
+        return [cleaned, image, result.codes, result.sparse_norms(self.norm)]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sdgs._arrays import like, namespace, on_host, to_host
 from sdgs._validation import has_missing
 
 Array = NDArray[np.floating[Any]]
+Norm = Literal["l1", "l2"]
 
 # Directions of subspaces this near to each other are one: else huge parts would cancel, and digits with them.
 _SHARED = 1e-4
@@ -52,11 +53,14 @@ class GroupCodes:
 
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
-        norms = self.sparse_l1_norms()
+        norms = self.sparse_norms("l1")
         return norms.toarray() if issparse(norms) else norms  # type: ignore[no-any-return]
 
-    def sparse_l1_norms(self) -> Any:
-        """The same, sparse if the codes are."""
+    def sparse_norms(self, norm: Norm) -> Any:
+        """The same, or ``||b_Gi||_2`` in float64, which stays as it is if the axes of a subspace are turned.
+
+        Sparse if the codes are.
+        """
         labels = len(self.groups) - 1
         label_of = np.repeat(np.arange(labels), np.diff(self.groups))
         member = csr_array(
@@ -64,9 +68,13 @@ class GroupCodes:
             shape=(label_of.size, labels),
         )
         if issparse(self.codes):
-            return csr_array(abs(self.codes) @ member)
+            if norm == "l1":
+                return csr_array(abs(self.codes) @ member)
+            return csr_array(self.codes.astype(np.float64).power(2) @ member).sqrt()
         xp = namespace(self.codes)
-        return xp.abs(self.codes) @ xp.astype(like(member.toarray(), self.codes), self.codes.dtype)
+        codes = xp.abs(self.codes) if norm == "l1" else xp.astype(self.codes, xp.float64) ** 2
+        norms = codes @ xp.astype(like(member.toarray(), codes), codes.dtype)
+        return norms if norm == "l1" else xp.sqrt(norms)
 
 
 def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:
