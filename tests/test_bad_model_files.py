@@ -210,7 +210,7 @@ def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
     content = read(Path(__file__).parent / "models" / "v1-ridge.sdgs", FORMAT, (1,))
     content.document["members"] = members
     write(tmp_path / "forged.sdgs", FORMAT, 1, "0.1", content.document, content.arrays)
-    with pytest.raises(ModelFileError, match="forged.sdgs, written by sdgs '0.1', does not hold"):
+    with pytest.raises(ModelFileError, match=r"forged\.sdgs, written by sdgs '0\.1', does not hold"):
         sdgs.load(tmp_path / "forged.sdgs")
 
 

@@ -124,8 +124,8 @@ class View:
 
         The signs of the code say much where a label always pushes a sample the same way, as words do, and its norms
         where a label has no such direction. Where they are not needed norms only harm, so they can be left out. They
-        are Euclidean: then nothing that is read depends on which axes stand for a subspace, and where its singular values
-        are all but equal that is a matter of rounding.
+        are Euclidean, so that nothing that is read depends on which axes stand for a subspace: where its singular
+        values are all but equal, those are a matter of rounding.
         """
         if self.kernel is None:
             result = self.codes(X, n_jobs)

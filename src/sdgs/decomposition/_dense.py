@@ -54,16 +54,19 @@ class DenseAlternation(Alternation):
         At = np.ascontiguousarray(A.T)
         Y1 = U @ (C @ A)
 
-        def of_chunk(chunk: slice) -> Array:
+        def of_chunk(chunk: slice) -> tuple[Array, Array]:
             if add_start:
                 self._add_start(omega[chunk])
             Y2t = np.zeros_like(At)
             gram_times(self.R, omega[chunk], At, Y1[chunk], Y2t)
-            return Y2t
+            return Y2t, Y1[chunk].T @ U[chunk]
 
-        # U enters last: it may be that Y1 is not whole before all chunks are done.
-        Y2t = self.workers.total(of_chunk, self._chunks(i), np.zeros_like(At))
-        return (Y2t + (Y1.T @ U) @ C).T
+        # In float64, or the more rows the more of float32's digits would be lost.
+        total, inner = np.zeros(At.shape), np.zeros((len(At), len(C)))
+        for part, mine in self.workers.run(of_chunk, self._chunks(i)):
+            total += part
+            inner += mine
+        return (total + inner @ C).T.astype(At.dtype, copy=False)
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, with L^i."""

@@ -45,13 +45,14 @@ def exact_subspace(N: Array, r: int) -> Array:
 def orthonormal_basis(Y2: Array) -> Array:
     """Thin QR: the basis (p, r <= p) of bilateral random projections, from Y2 = N^T (N A).
 
-    Straight from LAPACK: what scipy does around it takes longer than the arithmetic where labels have few samples.
+    Straight from LAPACK: what scipy does around it takes longer than the arithmetic where labels have few samples. In
+    float64 whatever the precision of Y2, in which the basis comes back: so it is orthonormal to the last digit.
     """
-    factor, multiply = get_lapack_funcs(("geqrf", "orgqr"), dtype=Y2.dtype)
+    factor, multiply = get_lapack_funcs(("geqrf", "orgqr"), dtype=np.float64)
     room = 64 * max(Y2.shape[1], 1)
     reflectors, scales, _, _ = factor(Y2, lwork=room)
     Q: Array = multiply(reflectors, scales, lwork=room, overwrite_a=1)[0]
-    return Q
+    return Q.astype(Y2.dtype, copy=False)
 
 
 def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
@@ -138,8 +139,8 @@ def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
     basis with arbitrary ones. They carry nothing in training, but would catch energy of new samples at prediction.
     The sign of each axis is the one in which the rows' coefficients sum to a non-negative number.
     """
-    W, s, Vt = svd(U, full_matrices=False, check_finite=False)
+    W, s, Vt = svd(U.astype(np.float64, copy=False), full_matrices=False, check_finite=False)
     rank = int(np.count_nonzero(s > floor))
-    U = W[:, :rank] * s[:rank]
-    sign = np.where(U.sum(axis=0) < 0, -1, 1).astype(U.dtype)
-    return U * sign, (Vt[:rank] @ C) * sign[:, None]
+    principal = W[:, :rank] * s[:rank]
+    sign = np.where(principal.sum(axis=0) < 0, -1, 1)
+    return (principal * sign).astype(U.dtype, copy=False), ((Vt[:rank] @ C) * sign[:, None]).astype(C.dtype, copy=False)

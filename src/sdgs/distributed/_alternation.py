@@ -112,14 +112,16 @@ class DistributedAlternation:
         axes = []
         for i, floor in enumerate(floors):
             if self._width[i] == 0:
-                axes.append(np.zeros((0, 0), dtype=self._dtype))
+                axes.append(np.zeros((0, 0)))
                 continue
             _, s, Vt = svd(np.vstack([mine[i][0] for mine in factors]), full_matrices=False, check_finite=False)
             mine = Vt[: np.count_nonzero(s > floor)]
             total = np.sum([mine[i][1] for mine in factors], axis=0)
-            axes.append(mine.T * np.where(mine @ total < 0, -1, 1).astype(self._dtype))
+            axes.append(mine.T * np.where(mine @ total < 0, -1, 1))
         U = self._joined(self._crew.ask_all("coefficients", axes))
-        return [(mine, turn.T @ C) for mine, turn, C in zip(U, axes, self._C, strict=True)]
+        return [
+            (mine, (turn.T @ C).astype(self._dtype, copy=False)) for mine, turn, C in zip(U, axes, self._C, strict=True)
+        ]
 
     def residual(self) -> csr_array:
         """S."""

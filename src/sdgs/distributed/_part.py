@@ -119,12 +119,17 @@ class Part:
 
     def factors(self) -> list[tuple[Array, Array]]:
         """Of the coefficients of each label: the triangular factor, and the sum of the rows."""
-        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in self._state.U]
+        exact = (U.astype(np.float64, copy=False) for U in self._state.U)
+        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in exact]
 
     def coefficients(self, turned: Sequence[Array] | None = None) -> list[Array]:
         """Of each label; in other axes if those are given."""
         U = self._state.U
-        return U if turned is None else [mine @ axes for mine, axes in zip(U, turned, strict=True)]
+        return (
+            U
+            if turned is None
+            else [(mine @ axes).astype(mine.dtype, copy=False) for mine, axes in zip(U, turned, strict=True)]
+        )
 
     def residual(self) -> tuple[Indices, Array]:
         """Flat places and values of S."""
