@@ -410,6 +410,8 @@ def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
     for name, value in {
         "_alternation._WORTH": 0,
         "_dense._CHUNK_BYTES": 1 << 12,
+        "_dense._BLOCK_BYTES": 1 << 11,
+        "_dense._LEAST_ROWS": 3,
         "_sparse._BLOCK_ROWS": 16,
         "_sparse._BLOCK_COLUMNS": 16,
         "_sparse._MOST_PRODUCTS": 0,
@@ -424,8 +426,10 @@ def test_threads_do_not_change_a_digit(solver, sparse, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_many_features_and_a_rank_that_is_no_multiple_of_four():
-    """More features than a tile of the compiled products has, against products by the book."""
+def test_a_step_by_blocks_of_rows(monkeypatch):
+    """Against products by the book."""
+    monkeypatch.setattr("sdgs.decomposition._dense._BLOCK_BYTES", 1)
+    monkeypatch.setattr("sdgs.decomposition._dense._LEAST_ROWS", 7)
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 2500)), sparse_labels(30, 3, 2)
     rows = tuple(np.flatnonzero(column) for column in Y.T)

@@ -22,7 +22,7 @@ ALLOWED = {
     "_validation": ({"_arrays"}, set()),
     "_rows": ({"_arrays"}, set()),
     "_compiled": (set(), {"numba"}),
-    "decomposition": ({"_arrays", "_checkpoint", "_compiled", "_rows", "_validation", "distributed"}, {"numba"}),
+    "decomposition": ({"_arrays", "_checkpoint", "_compiled", "_rows", "_validation", "distributed"}, set()),
     "coding": ({"_arrays", "_compiled", "_rows", "_validation"}, {"numba"}),
     "_base": ({"_arrays", "_validation", "distributed"}, set()),
     # At their doors the two above hand Dask arrays over to it; it builds on the parts below.

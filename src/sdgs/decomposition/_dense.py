@@ -1,6 +1,6 @@
 """The alternation for dense X."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,8 @@ from sdgs.decomposition._alternation import Alternation
 from sdgs.decomposition._steps import Array, Indices, update_residual
 
 _CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
+_BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
+_LEAST_ROWS = 32  # side by side, however wide
 
 
 class DenseAlternation(Alternation):
@@ -19,8 +21,7 @@ class DenseAlternation(Alternation):
     def begin(self) -> None:
         """Only samples without a label have an error yet."""
         self.R = self.zeros()
-        without = np.flatnonzero(self.card == 0)
-        self.workers.do(lambda chunk: self._add_start(without[chunk]), self._row_chunks(without.size))
+        self._add_start(np.flatnonzero(self.card == 0))
 
     def zeros(self) -> Array:
         """A matrix of the size of X."""
@@ -47,26 +48,29 @@ class DenseAlternation(Alternation):
         self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
 
     def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Products with R, and small corrections."""
-        from sdgs.decomposition._dense_kernel import gram_times
+        """Products with R, and small corrections.
 
+        Added up in float64, or the more rows the more of float32's digits would be lost.
+        """
         omega, U, C = self.rows[i], self.U[i], self.C[i]
-        At = np.ascontiguousarray(A.T)
-        Y1 = U @ (C @ A)
+        CA = C @ A
 
         def of_chunk(chunk: slice) -> tuple[Array, Array]:
-            if add_start:
-                self._add_start(omega[chunk])
-            Y2t = np.zeros_like(At)
-            gram_times(self.R, omega[chunk], At, Y1[chunk], Y2t)
-            return Y2t, Y1[chunk].T @ U[chunk]
+            Y2t, inner = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+            for block, N in self._blocks(omega, chunk):
+                if add_start:
+                    N += self._start(omega[block])
+                    self.R[omega[block]] = N
+                Y1 = N @ A + U[block] @ CA
+                Y2t += Y1.T @ N
+                inner += Y1.T @ U[block]
+            return Y2t, inner
 
-        # In float64, or the more rows the more of float32's digits would be lost.
-        total, inner = np.zeros(At.shape), np.zeros((len(At), len(C)))
-        for part, mine in self.workers.run(of_chunk, self._chunks(i)):
-            total += part
-            inner += mine
-        return (total + inner @ C).T.astype(At.dtype, copy=False)
+        Y2t, inner = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+        for mine in self.workers.run(of_chunk, self._chunks(i)):
+            Y2t += mine[0]
+            inner += mine[1]
+        return (Y2t + inner @ C).T.astype(A.dtype, copy=False)
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, with L^i."""
@@ -77,16 +81,27 @@ class DenseAlternation(Alternation):
 
     def project(self, i: int, Q: Array) -> None:
         """R changes by U C - U_new Q^T."""
-        from sdgs.decomposition._dense_kernel import project
-
         omega, U, C = self.rows[i], self.U[i], self.C[i]
-        change, weights, U_new = np.vstack([C, Q.T]), np.hstack([U, np.zeros_like(U)]), U @ (C @ Q)
+        r, CQ, change = len(C), C @ Q, np.vstack([C, -Q.T])
+        both = np.hstack([U, np.empty_like(U)])
 
         def of_chunk(chunk: slice) -> None:
-            project(self.R, omega[chunk], change, weights[chunk], U_new[chunk])
+            for block, N in self._blocks(omega, chunk):
+                both[block, r:] = N @ Q + U[block] @ CQ
+                N += both[block] @ change
+                self.R[omega[block]] = N
 
         self.workers.do(of_chunk, self._chunks(i))
-        self.U[i], self.C[i] = U_new, change[len(C) :]
+        self.U[i], self.C[i] = both[:, r:].copy(), np.ascontiguousarray(Q.T)
+
+    def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
+        """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
+        step = max(_LEAST_ROWS, _BLOCK_BYTES // (self.X.itemsize * self.X.shape[1]))
+        room = np.empty((min(step, chunk.stop - chunk.start), self.X.shape[1]), dtype=self.X.dtype)
+        for start in range(chunk.start, chunk.stop, step):
+            block = slice(start, min(start + step, chunk.stop))
+            # The rows are known to be there; only if they are not looked for, they go straight to their place.
+            yield block, self.R.take(omega[block], axis=0, out=room[: block.stop - start], mode="clip")
 
     def _chunks(self, i: int) -> list[slice]:
         """Of the label's rows: each with several times as many as its sum has."""
@@ -101,6 +116,13 @@ class DenseAlternation(Alternation):
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""
-        from sdgs.decomposition._dense_kernel import add_rows
+        self.workers.do(lambda chunk: self._add_start_of(rows[chunk]), self._row_chunks(rows.size))
 
-        add_rows(self.R, rows, self.X, self.share[rows] / self.scale)
+    def _add_start_of(self, rows: Indices) -> None:
+        self.R[rows] += self._start(rows)
+
+    def _start(self, rows: Indices) -> Array:
+        """What each label of these rows has of them, at the start."""
+        mine: Array = self.X.take(rows, axis=0)
+        mine *= (self.share[rows] / self.scale)[:, None]
+        return mine
