@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._steps import Array, Indices, update_residual
+from sdgs.decomposition._steps import Array, Indices, orthonormal_basis, update_residual
 
 _CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
 _BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
@@ -46,6 +46,19 @@ class DenseAlternation(Alternation):
         """Update S with all else fixed."""
         self.R.reshape(-1)[self.gaps] = 0.0
         self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
+
+    def label_step(self, i: int) -> None:
+        """Update L^i with all else fixed: from the last subspace in one go if the rows of the label are one block."""
+        omega, C = self.rows[i], self.C[i]
+        if self.solver != "brp" or self.sweeps == 0 or not 0 < omega.size <= self._block_rows:
+            super().label_step(i)
+            return
+        N = self.R.take(omega, axis=0)
+        N += self.U[i] @ C
+        Q = orthonormal_basis(((N @ C.T).T @ N).T)
+        self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
+        N -= self.U[i] @ self.C[i]
+        self.R[omega] = N
 
     def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
         """Products with R, and small corrections.
@@ -94,9 +107,13 @@ class DenseAlternation(Alternation):
         self.workers.do(of_chunk, self._chunks(i))
         self.U[i], self.C[i] = both[:, r:].copy(), np.ascontiguousarray(Q.T)
 
+    @property
+    def _block_rows(self) -> int:
+        return max(_LEAST_ROWS, _BLOCK_BYTES // (self.X.itemsize * self.X.shape[1]))
+
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
         """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
-        step = max(_LEAST_ROWS, _BLOCK_BYTES // (self.X.itemsize * self.X.shape[1]))
+        step = self._block_rows
         room = np.empty((min(step, chunk.stop - chunk.start), self.X.shape[1]), dtype=self.X.dtype)
         for start in range(chunk.start, chunk.stop, step):
             block = slice(start, min(start + step, chunk.stop))
