@@ -147,7 +147,8 @@ def _change_array(name, header, arrays, rng):
             entry["shape"] = [array.size]
         elif array.size:
             if array.dtype.kind == "f":
-                array[int(rng.integers(array.size))] = NUMBERS[int(rng.integers(len(NUMBERS)))]
+                with np.errstate(over="ignore"):  # of float32
+                    array[int(rng.integers(array.size))] = NUMBERS[int(rng.integers(len(NUMBERS)))]
             else:
                 limits = np.iinfo(array.dtype)
                 value = INTEGERS[int(rng.integers(len(INTEGERS)))]
@@ -161,6 +162,7 @@ def fuzz(cases, seed, folder):
     for number, model in enumerate(small_models()):
         model.save(folder / f"{number}.sdgs")
         contents.append((folder / f"{number}.sdgs").read_bytes())
+    contents += [path.read_bytes() for path in sorted((Path(__file__).parent / "models").glob("v1-*.sdgs"))]
     rng, path, count = np.random.default_rng(seed), folder / "fuzzed.sdgs", Counter()
     samples = np.abs(np.random.default_rng(1).standard_normal((3, 5)))
     for case in range(cases):

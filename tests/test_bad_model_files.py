@@ -205,9 +205,11 @@ def test_forged_content_with_a_right_checksum_is_refused(name, saved, tmp_path):
         sdgs.load(tmp_path / "forged.sdgs")
 
 
-@pytest.mark.parametrize("members", [None, {}, 3, [3], "members"])
+@pytest.mark.parametrize("members", [None, {}, 3, [3], "members", [{"norm": "l2"}]])
 def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
     content = read(Path(__file__).parent / "models" / "v1-ridge.sdgs", FORMAT, (1,))
+    if isinstance(members, list) and isinstance(members[0], dict):
+        members = [content.document["members"][0] | members[0]]
     content.document["members"] = members
     write(tmp_path / "forged.sdgs", FORMAT, 1, "0.1", content.document, content.arrays)
     with pytest.raises(ModelFileError, match=r"forged\.sdgs, written by sdgs '0\.1', does not hold"):

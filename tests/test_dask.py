@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array, issparse
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import sdgs
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
@@ -25,6 +26,7 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 from sdgs.distributed import WorkerLostError  # noqa: E402
 from sdgs.distributed._crew import Crew  # noqa: E402
+from sdgs.distributed._part import _on_one_thread  # noqa: E402
 from sdgs.distributed._selection import between, bounds, kept, sampled  # noqa: E402
 
 CHUNKS = {
@@ -180,6 +182,8 @@ def test_labels_and_columns_in_blocks_and_other_types():
     single = data.X.astype(np.float32)
     found = decompose(da.from_array(single, chunks=(70, 7)), csr_array(data.Y), **OPTIONS)
     assert found.components[0].dtype == found.coefficients[0].dtype == found.residual.dtype == np.float32
+    for C in found.components:
+        np.testing.assert_allclose(C.astype(np.float64) @ C.T, np.eye(len(C)), atol=8e-8)
 
 
 @given(
@@ -479,3 +483,21 @@ def test_a_worker_is_killed(monkeypatch, tmp_path, stop_at):
         client.wait_for_workers(2, timeout=60)
         with pytest.raises(WorkerLostError):
             decompose(data.blocks(), data.Y, random_state=1)
+
+
+def test_blas_has_one_thread_on_a_worker():
+    def number():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    class Held:
+        _blas = ThreadpoolController()
+
+        @_on_one_thread
+        def seen(self, more):
+            return number(), more
+
+    with threadpool_limits(2, user_api="blas"):
+        if number() != {2}:
+            pytest.skip("this BLAS has one thread")
+        assert Held().seen(3) == ({1}, 3)
+        assert number() == {2}

@@ -15,7 +15,7 @@ from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
 from sdgs.decomposition._dense import DenseAlternation
 from sdgs.decomposition._sparse import SparseAlternation
-from sdgs.decomposition._steps import largest_entries
+from sdgs.decomposition._steps import largest_entries, orthonormal_basis, supported_rank
 
 
 def relative_error(result, X):
@@ -488,21 +488,30 @@ def test_threads_have_equal_shares_of_a_label(size):
     assert size == 0 or (max(sizes) - min(sizes) <= 1 and len(sizes).bit_count() == 1)
 
 
-def test_sums_over_many_float32_rows_keep_their_digits(monkeypatch):
-    monkeypatch.setattr("sdgs.decomposition._dense._CHUNK_BYTES", 1)  # as many chunks as huge data have
+@pytest.mark.parametrize(
+    ("kind", "chunk"), [(DenseAlternation, None), (DenseAlternation, 1), (SparseAlternation, None)]
+)
+def test_sums_over_many_float32_rows_keep_their_digits(kind, chunk, monkeypatch):
+    if chunk:  # as many as huge data have
+        monkeypatch.setattr("sdgs.decomposition._dense._CHUNK_BYTES", chunk)
     rng = np.random.default_rng(0)
     X = (rng.random((200_000, 3)) + 1).astype(np.float32)
-    state = DenseAlternation(X, (np.arange(len(X)),), np.array([2]), 0, "brp", 0)
+    rows = (np.arange(len(X)),)
+    state = kind(X if kind is DenseAlternation else csr_array(X), rows, np.array([2]), 0, "brp", 0)
     state.sweep()
-    N = state.R.astype(np.float64) + state.U[0].astype(np.float64) @ state.C[0]
+    N = state.label_matrix(0).astype(np.float64)
     A = rng.standard_normal((3, 2)).astype(np.float32)
     expected = N.T @ (N @ A)
-    np.testing.assert_allclose(state.gram_times(0, A), expected, rtol=0, atol=3e-7 * np.abs(expected).max())
+    found = state.gram_times(0, A)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-7 * np.abs(expected).max())
 
 
-def test_float32_subspaces_are_orthonormal_to_the_last_digit():
+def test_float32_bases_are_orthonormal_to_the_last_digit():
     rng = np.random.default_rng(0)
-    X = (rng.standard_normal((20_000, 3)) + 1) @ rng.standard_normal((3, 30)) + 0.1 * rng.standard_normal((20_000, 30))
-    C = decompose(X.astype(np.float32), np.ones((20_000, 1), dtype=int), n_components=2, random_state=0).components[0]
-    assert C.dtype == np.float32
-    np.testing.assert_allclose(C.astype(np.float64) @ C.T, np.eye(2), atol=1e-7)
+    Q = orthonormal_basis(rng.standard_normal((500, 4)).astype(np.float32))
+    assert Q.dtype == np.float32
+    np.testing.assert_allclose(Q.T.astype(np.float64) @ Q, np.eye(4), atol=5e-8)
+    U, C = supported_rank(rng.standard_normal((20_000, 4)).astype(np.float32), np.ascontiguousarray(Q.T), 0.0)
+    assert U.dtype == C.dtype == np.float32
+    np.testing.assert_allclose(C.astype(np.float64) @ C.T, np.eye(4), atol=5e-8)

@@ -64,6 +64,8 @@ def load_model(path: Path, kinds: Sequence[Any]) -> Any:
 
 def _since_version_2(document: Any) -> Any:
     """What a file of version 1 would say now."""
+    if any("norm" in member for member in document["members"]):
+        raise ValueError("members of version 1 have no norm.")
     return document | {"members": [member | {"norm": "l1"} for member in document["members"]]}
 
 

@@ -77,7 +77,7 @@ def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, 
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
     kernel = None if setting.gamma is None else _kernel(setting.gamma, seed, at, arrays, p, k)
-    view = View(setting, decomposition, kernel, p, k, norm=check_choice(norm, "norm", ("l1", "l2")))
+    view = View(setting, decomposition, kernel, p, k, check_choice(norm, "norm", ("l1", "l2")))
     if arrays.has(f"{at}columns"):
         columns = arrays.indices(f"{at}columns", sum(view._sizes))
         if columns.size == 0 or (np.diff(columns) <= 0).any():

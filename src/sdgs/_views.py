@@ -19,12 +19,13 @@ from sklearn.kernel_approximation import Nystroem
 from sdgs._arrays import like, namespace, on_host, take, to_host
 from sdgs._rows import narrow_indices
 from sdgs._validation import has_missing
-from sdgs.coding import GroupCodes, Norm, cleaned_samples, group_lasso
+from sdgs.coding import GroupCodes, Norm, cleaned_samples, group_lasso, group_norms
 from sdgs.decomposition import Decomposition, decompose
 
 Array = NDArray[np.floating[Any]]
 Components = tuple[Array, ...]
 
+NORM: Norm = "l2"
 # Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
 WIDEST = 4096
 _LOOKED_AT = 8192  # samples that say which they are, at most
@@ -74,8 +75,8 @@ class View:
     kernel: tuple[Nystroem, Components] | None
     n_features: int
     n_labels: int
+    norm: Norm  # of the labels' parts of a code; "l1" only in old models
     columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
-    norm: Norm = "l2"  # of the labels' parts of a code; "l1" in old models
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """Of scaled samples, over the subspaces of the labels among the samples themselves."""
@@ -131,11 +132,11 @@ class View:
             result = self.codes(X, n_jobs)
             assert self.decomposition is not None
             cleaned = cleaned_samples(X, result, self.decomposition.components)
-            return [cleaned, result.codes, result.sparse_norms(self.norm)]
+            return [cleaned, result.codes, group_norms(result, self.norm)]
         cleaned = self.cleaned(X, n_jobs)
         image = _image(self.kernel[0], cleaned)
         result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
-        return [cleaned, image, result.codes, result.sparse_norms(self.norm)]
+        return [cleaned, image, result.codes, group_norms(result, self.norm)]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""
@@ -253,7 +254,7 @@ def learn_view(
     decomposition = None
     if setting.gamma is None or dirty or for_dirty:
         decomposition = once((setting.scaling, setting.n_components), lambda: taken_apart(X))
-    view = View(setting, decomposition, None, X.shape[1], labels.shape[1])
+    view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM)
     if setting.gamma is None:
         return view.narrowed(X, labels, training.n_jobs)
 

@@ -53,28 +53,30 @@ class GroupCodes:
 
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
-        norms = self.sparse_norms("l1")
+        norms = group_norms(self, "l1")
         return norms.toarray() if issparse(norms) else norms  # type: ignore[no-any-return]
 
-    def sparse_norms(self, norm: Norm) -> Any:
-        """The same, or ``||b_Gi||_2`` in float64, which stays as it is if the axes of a subspace are turned.
 
-        Sparse if the codes are.
-        """
-        labels = len(self.groups) - 1
-        label_of = np.repeat(np.arange(labels), np.diff(self.groups))
-        member = csr_array(
-            (np.ones(label_of.size, dtype=np.float32), (np.arange(label_of.size), label_of)),
-            shape=(label_of.size, labels),
-        )
-        if issparse(self.codes):
-            if norm == "l1":
-                return csr_array(abs(self.codes) @ member)
-            return csr_array(self.codes.astype(np.float64).power(2) @ member).sqrt()
-        xp = namespace(self.codes)
-        codes = xp.abs(self.codes) if norm == "l1" else xp.astype(self.codes, xp.float64) ** 2
-        norms = codes @ xp.astype(like(member.toarray(), codes), codes.dtype)
-        return norms if norm == "l1" else xp.sqrt(norms)
+def group_norms(result: GroupCodes, norm: Norm) -> Any:
+    """``||b_Gi||`` of every sample and label, (n, k), sparse if the codes are.
+
+    Euclidean norms, in float64, stay as they are if the axes of a subspace are turned.
+    """
+    labels = len(result.groups) - 1
+    label_of = np.repeat(np.arange(labels), np.diff(result.groups))
+    member = csr_array(
+        (np.ones(label_of.size, dtype=np.float32), (np.arange(label_of.size), label_of)),
+        shape=(label_of.size, labels),
+    )
+    codes = result.codes
+    if issparse(codes):
+        if norm == "l1":
+            return csr_array(abs(codes) @ member)
+        return csr_array(codes.astype(np.float64).power(2) @ member).sqrt()
+    xp = namespace(codes)
+    codes = xp.abs(codes) if norm == "l1" else xp.astype(codes, xp.float64) ** 2
+    norms = codes @ xp.astype(like(member.toarray(), codes), codes.dtype)
+    return norms if norm == "l1" else xp.sqrt(norms)
 
 
 def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:

@@ -13,6 +13,7 @@ from sdgs.decomposition._steps import Array, Indices, orthonormal_basis, update_
 _CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
 _BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
 _LEAST_ROWS = 32  # side by side, however wide
+_MOST_ROWS = 1024  # that are summed in their own precision
 
 
 class DenseAlternation(Alternation):
@@ -109,7 +110,8 @@ class DenseAlternation(Alternation):
 
     @property
     def _block_rows(self) -> int:
-        return max(_LEAST_ROWS, _BLOCK_BYTES // (self.X.itemsize * self.X.shape[1]))
+        fit = _BLOCK_BYTES // (self.X.itemsize * self.shape[1])
+        return int(np.clip(fit, _LEAST_ROWS, _MOST_ROWS))
 
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
         """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
@@ -133,13 +135,14 @@ class DenseAlternation(Alternation):
 
     def _add_start(self, rows: Indices) -> None:
         """Put the paper's start of one label, which is not in U and C, back into R."""
-        self.workers.do(lambda chunk: self._add_start_of(rows[chunk]), self._row_chunks(rows.size))
 
-    def _add_start_of(self, rows: Indices) -> None:
-        self.R[rows] += self._start(rows)
+        def of_chunk(chunk: slice) -> None:
+            self.R[rows[chunk]] += self._start(rows[chunk])
+
+        self.workers.do(of_chunk, self._row_chunks(rows.size))
 
     def _start(self, rows: Indices) -> Array:
         """What each label of these rows has of them, at the start."""
-        mine: Array = self.X.take(rows, axis=0)
+        mine: Array = self.X[rows]
         mine *= (self.share[rows] / self.scale)[:, None]
         return mine

@@ -129,14 +129,14 @@ class SparseAlternation(Alternation):
         return out
 
     def _transposed_times(self, i: int, Y: Array, where: NDArray[np.int64], C: Array) -> Array:
-        """N^T Y."""
+        """N^T Y, added up in float64 as for dense X."""
         from sdgs.decomposition._sparse_kernel import transposed_times
 
         X, W, S, omega = self.X, self._W, self._S, self.rows[i]
         p, shape = X.shape[1], (X.shape[1] + len(C), Y.shape[1])  # of both sums, one above the other
 
         def one(block: slice) -> Array:
-            sums: Array = np.zeros(shape, dtype=X.dtype)
+            sums: Array = np.zeros(shape)
             transposed_times(
                 *(omega[block], X.indptr, X.indices, X.data, self._V, Y[block]),
                 *(W.indptr, W.indices, W.data, where),
@@ -144,9 +144,8 @@ class SparseAlternation(Alternation):
             )
             return sums
 
-        sums = self.workers.total(one, slices(omega.size, _BLOCK_ROWS), np.zeros(shape, dtype=X.dtype))
-        out, W_Y = sums[:p], sums[p:]
-        out -= self._combination(W_Y, C)
+        sums = self.workers.total(one, slices(omega.size, _BLOCK_ROWS), np.zeros(shape))
+        out: Array = (sums[:p] - self._combination(sums[p:], C)).astype(X.dtype, copy=False)
         return out
 
     def error(self) -> float:

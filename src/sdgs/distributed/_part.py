@@ -1,12 +1,14 @@
 """What a worker holds in training, as a Dask actor: its rows, their coefficients and their part of the residual."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from distributed import get_worker
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
+from threadpoolctl import ThreadpoolController
 
 from sdgs.decomposition._alternation import Solver, Whole, slices
 from sdgs.decomposition._steps import Array, Indices
@@ -17,6 +19,20 @@ from sdgs.distributed._state import DensePart, SparsePart
 
 _SHARE = 0.5  # of a worker's memory that its rows and their error may take; else dense ones are in files
 _PIECE_BYTES = 1 << 24  # handed over in one go
+
+
+def _on_one_thread(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with BLAS on one thread, for the reasons that ``decompose`` has: what the client says holds there only.
+
+    Dask says so to the processes that it starts itself, and not where workers are threads or have no nanny.
+    """
+
+    @wraps(method)
+    def limited(self: "Part", *arguments: Any) -> Any:
+        with self._blas.limit(limits=1, user_api="blas"):
+            return method(self, *arguments)
+
+    return limited
 
 
 class Part:
@@ -32,6 +48,7 @@ class Part:
         self._blocks: dict[int, Any] = {}  # sparse ones
         self._gaps = [np.empty(0, dtype=np.intp)]
         self._largest, self._stored = 0.0, 0
+        self._blas = ThreadpoolController()
         worker = get_worker()
         limit = worker.memory_manager.memory_limit
         self._room = _SHARE * limit if limit else np.inf
@@ -65,6 +82,7 @@ class Part:
         """The largest magnitude of all entries."""
         return self._largest
 
+    @_on_one_thread
     def begin(
         self,
         labels: Any,
@@ -85,6 +103,7 @@ class Part:
             self._state = DensePart(self._pages, self._X, rows, ranks, K, solver, seed, whole=whole, gaps=gaps)
         return self._state.total, self._state.energies
 
+    @_on_one_thread
     def sums(self, found: Mapping[int, Array], labels: Sequence[int], bases: Mapping[int, Array] | None) -> list[Array]:
         """Put subspaces that were ``found`` in place; then N^T (N A) of each of some labels that share no row.
 
@@ -98,6 +117,7 @@ class Part:
             return [state.gram_times_last(i) for i in labels]
         return [state.gram_times_random(i) for i in labels]
 
+    @_on_one_thread
     def candidates(self, found: Mapping[int, Array]) -> Sample:
         """Put subspaces in place; then a sample of how large the K largest entries of the residual are."""
         self._project(found)
@@ -110,6 +130,7 @@ class Part:
         """Those that are between two bounds."""
         return between(np.abs(self._values), low, high)
 
+    @_on_one_thread
     def keep(self, size: int) -> float:
         """S := so many of the largest. The error of these rows."""
         order = np.argsort(self._places[:size])
@@ -117,24 +138,25 @@ class Part:
         self._state.sweeps += 1
         return self._state.error()
 
+    @_on_one_thread
     def factors(self) -> list[tuple[Array, Array]]:
         """Of the coefficients of each label: the triangular factor, and the sum of the rows."""
         exact = (U.astype(np.float64, copy=False) for U in self._state.U)
         return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in exact]
 
+    @_on_one_thread
     def coefficients(self, turned: Sequence[Array] | None = None) -> list[Array]:
         """Of each label; in other axes if those are given."""
         U = self._state.U
-        return (
-            U
-            if turned is None
-            else [(mine @ axes).astype(mine.dtype, copy=False) for mine, axes in zip(U, turned, strict=True)]
-        )
+        if turned is None:
+            return U
+        return [(mine @ axes).astype(mine.dtype, copy=False) for mine, axes in zip(U, turned, strict=True)]
 
     def residual(self) -> tuple[Indices, Array]:
         """Flat places and values of S."""
         return self._state.places, self._state.values
 
+    @_on_one_thread
     def restore(self, U: Sequence[Array], C: Array, places: Indices, values: Array, sweeps: int) -> None:
         """Be as after ``sweeps`` sweeps."""
         flat = np.concatenate([mine.reshape(-1) for mine in U])

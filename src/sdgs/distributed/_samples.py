@@ -16,7 +16,7 @@ from sdgs._member import Member
 from sdgs._readout import Moments, Ridge, Sums, merged, ridges
 from sdgs._scaling import ColumnStatistics, Scaling
 from sdgs._validation import has_missing, is_dask_array
-from sdgs._views import Setting, Training, View, decomposed
+from sdgs._views import NORM, Setting, Training, View, decomposed
 from sdgs.distributed._rows import Rows, addresses, checked
 from sdgs.distributed._training import check_solver, gathered_labels
 
@@ -36,7 +36,7 @@ class Samples(Rows):
         """A view of a setting, and with ``read``, a penalty and whether norms are read, how to read labels from it."""
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
-        view = View(setting, decomposition, None, self.shape[1], labels.shape[1])
+        view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM)
         if read is None:
             return Member(scaling, view, None)
         view = view.narrowed(scaled, labels, training.n_jobs)
