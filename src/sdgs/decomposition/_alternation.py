@@ -131,7 +131,7 @@ class Alternation:
         raise NotImplementedError
 
     def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Y2 = N^T (N A), N = R + L^i; with ``add_start`` the start of the label is put back into R before."""
+        """Y2 = N^T (N A), N = R + L^i, in float64; with ``add_start`` the label's start is put back into R before."""
         raise NotImplementedError
 
     def gram_times_last(self, i: int) -> Array:
@@ -181,7 +181,7 @@ class Alternation:
         if self.solver == "svd":
             Q = exact_subspace(self.label_matrix(i), self.width[i])
         elif self.sweeps > 0 and self.solver == "brp":
-            Q = orthonormal_basis(self.gram_times_last(i))
+            Q = orthonormal_basis(self.gram_times_last(i), self.X.dtype)
         else:
             Q = self._random_subspace(i)
         self.project(i, Q)
@@ -192,7 +192,7 @@ class Alternation:
         "brp-fresh" takes one step from it, as printed. A start for "brp" should be nearer: some columns more find a
         subspace that holds the leading one, and the step is taken from the best r directions in it (Rayleigh-Ritz).
         """
-        Q = orthonormal_basis(self.gram_times_random(i))
+        Q = orthonormal_basis(self.gram_times_random(i), self.X.dtype)
         return Q if self.solver == "brp-fresh" else ritz_basis(Q, self.gram_times(i, Q), self.width[i])
 
     def gram_times_random(self, i: int) -> Array:

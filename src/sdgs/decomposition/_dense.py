@@ -56,7 +56,7 @@ class DenseAlternation(Alternation):
             return
         N = self.R.take(omega, axis=0)
         N += self.U[i] @ C
-        Q = orthonormal_basis(((N @ C.T).T @ N).T)
+        Q = orthonormal_basis(((N @ C.T).T @ N).T, N.dtype)
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
         self.R[omega] = N
@@ -84,7 +84,7 @@ class DenseAlternation(Alternation):
         for mine in self.workers.run(of_chunk, self._chunks(i)):
             Y2t += mine[0]
             inner += mine[1]
-        return (Y2t + inner @ C).T.astype(A.dtype, copy=False)
+        return (Y2t + inner @ C).T
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, with L^i."""

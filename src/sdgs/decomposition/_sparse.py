@@ -145,8 +145,7 @@ class SparseAlternation(Alternation):
             return sums
 
         sums = self.workers.total(one, slices(omega.size, _BLOCK_ROWS), np.zeros(shape))
-        out: Array = (sums[:p] - self._combination(sums[p:], C)).astype(X.dtype, copy=False)
-        return out
+        return sums[:p] - self._combination(sums[p:].astype(X.dtype, copy=False), C)
 
     def error(self) -> float:
         """``||R||_F^2`` in the unit scale: ||X - S||^2 - 2 <X - S, W C> + ||W C||^2.

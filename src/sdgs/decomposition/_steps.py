@@ -42,23 +42,24 @@ def exact_subspace(N: Array, r: int) -> Array:
     return Vt[:r].T
 
 
-def orthonormal_basis(Y2: Array) -> Array:
+def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
     """Thin QR: the basis (p, r <= p) of bilateral random projections, from Y2 = N^T (N A).
 
     Straight from LAPACK: what scipy does around it takes longer than the arithmetic where labels have few samples. In
-    float64 whatever the precision of Y2, in which the basis comes back: so it is orthonormal to the last digit.
+    float64, and then of type ``dtype``: so it is orthonormal to the last digit. Squares are in Y2, so that it pays to
+    have it in float64 as well.
     """
     factor, multiply = get_lapack_funcs(("geqrf", "orgqr"), dtype=np.float64)
     room = 64 * max(Y2.shape[1], 1)
     reflectors, scales, _, _ = factor(Y2, lwork=room)
     Q: Array = multiply(reflectors, scales, lwork=room, overwrite_a=1)[0]
-    return Q.astype(Y2.dtype, copy=False)
+    return Q.astype(dtype, copy=False)
 
 
 def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
     """The step from the best ``r`` directions of a basis Q (p, more), by Rayleigh and Ritz; Y2 = N^T (N Q)."""
     _, axes = eigh(Q.T @ Y2, check_finite=False)
-    return orthonormal_basis(Y2 @ axes[:, -r:])
+    return orthonormal_basis(Y2 @ axes[:, -r:], Q.dtype)
 
 
 def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:

@@ -61,7 +61,7 @@ class DistributedAlternation:
         """Update every label, then the residual."""
         for level in filter(None, self._levels):
             Y2 = self._sums(level)
-            Q = {i: orthonormal_basis(Y2[i]) for i in level}
+            Q = {i: orthonormal_basis(Y2[i], self._dtype) for i in level}
             if self.sweeps == 0 and self.solver == "brp":
                 Y2 = self._sums(level, Q)
                 Q = {i: ritz_basis(Q[i], Y2[i], self._width[i]) for i in level}
