@@ -117,7 +117,7 @@ def compared(folder: Path, model: SDGSClassifier) -> dict[str, Any]:
         "same_choices": (model.penalty_, model.uses_norms_, model.scaling_)
         == (other.penalty_, other.uses_norms_, other.scaling_),
         "sweeps": [a.n_iter, b.n_iter],
-        "angle": max(float(subspace_angles(C.T, D.T).max()) for C, D in zip(a.components, b.components, strict=True)),
+        "angle": max(_angle(C, D) for C, D in zip(a.components, b.components, strict=True)),
         "objective": float(np.abs(a.objective / b.objective - 1).max()),
         "low_rank": _low_rank_difference(a, b),
         "residual": float(abs(a.residual - b.residual).max() / abs(b.residual).max()),
@@ -125,6 +125,11 @@ def compared(folder: Path, model: SDGSClassifier) -> dict[str, Any]:
         "probabilities_mean": total / Q.size,
         "crossed_one_half": crossed,
     }
+
+
+def _angle(C: np.ndarray, D: np.ndarray) -> float:
+    """The largest between two subspaces. In float64: float32 knows no angle below 1e-7."""
+    return float(subspace_angles(C.T.astype(np.float64), D.T.astype(np.float64)).max())
 
 
 def _low_rank_difference(a: Decomposition, b: Decomposition) -> float:
