@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sdgs.decomposition._alternation import Alternation
 from sdgs.decomposition._steps import Array, Indices, orthonormal_basis, update_residual
 
-_CHUNK_BYTES = 1 << 21  # of rows that have a sum of their own, so that threads can share them out
+_CHUNK_BYTES = 1 << 23  # of rows that have a sum of their own, so that threads can share them out
 _BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
+_SHARED = 2  # times as many where threads share a label: with less to do a call, they would wait for each other
 _LEAST_ROWS = 32  # side by side, however wide
-_MOST_ROWS = 1024  # that are summed in their own precision
+_MOST_ROWS = 1024
 
 
 class DenseAlternation(Alternation):
@@ -111,11 +112,11 @@ class DenseAlternation(Alternation):
     @property
     def _block_rows(self) -> int:
         fit = _BLOCK_BYTES // (self.X.itemsize * self.shape[1])
-        return int(np.clip(fit, _LEAST_ROWS, _MOST_ROWS))
+        return int(np.clip(fit, _LEAST_ROWS, _MOST_ROWS))  # few enough to be summed in their own precision
 
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
         """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
-        step = self._block_rows
+        step = self._block_rows * (1 if chunk == slice(0, omega.size) else _SHARED)
         room = np.empty((min(step, chunk.stop - chunk.start), self.X.shape[1]), dtype=self.X.dtype)
         for start in range(chunk.start, chunk.stop, step):
             block = slice(start, min(start + step, chunk.stop))
