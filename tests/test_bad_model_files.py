@@ -117,8 +117,10 @@ def test_every_truncation_and_every_flipped_byte_is_found(saved, tmp_path):
 
 def test_a_future_version_says_what_to_do(saved, tmp_path):
     header, arrays = header_of(saved.read_bytes())
-    header["__metadata__"] |= {"version": "3", "library": "9.1"}
-    with pytest.raises(ModelFileError, match=r"format version 3, written by sdgs '9.1'.*install a newer one"):
+    header["__metadata__"] |= {"version": str(VERSION + 1), "library": "9.1"}
+    with pytest.raises(
+        ModelFileError, match=rf"format version {VERSION + 1}, written by sdgs '9.1'.*install a newer one"
+    ):
         load(tmp_path, with_header(header, arrays))
 
 
@@ -187,6 +189,10 @@ FORGERIES = {
         "ridge.coef has",
     ),
     "a norm of one's own": (lambda file: file.document["members"][0].update(norm="l3"), "norm must be one of"),
+    "a kernel where there are no landmarks": (
+        lambda file: file.document["members"][0]["setting"].update(gamma=1.0),
+        "landmarks.* is missing",
+    ),
     "entries of no row": (
         lambda file: file.arrays["member0.residual.indptr"].__setitem__(slice(1, 3), [9, 1]),
         "indptr is out of range",
@@ -205,7 +211,9 @@ def test_forged_content_with_a_right_checksum_is_refused(name, saved, tmp_path):
         sdgs.load(tmp_path / "forged.sdgs")
 
 
-@pytest.mark.parametrize("members", [None, {}, 3, [3], "members", [{"norm": "l2"}]])
+@pytest.mark.parametrize(
+    "members", [None, {}, 3, [3], "members", [{"norm": "l2"}], [{"landmarks_gamma": 1.0}], [{"setting": 3}]]
+)
 def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
     content = read(Path(__file__).parent / "models" / "v1-ridge.sdgs", FORMAT, (1,))
     if isinstance(members, list) and isinstance(members[0], dict):

@@ -12,7 +12,7 @@ from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._readout import calibrate
 from sdgs._scaling import learn_scaling, possible_scalings
 from sdgs._search import Trial, relative_cost, walk
-from sdgs._views import Setting
+from sdgs._views import Setting, landmarks
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 START = Setting("rows", 4, 0.1)
@@ -46,13 +46,13 @@ def attempts(worth):
 @pytest.mark.parametrize("best", [1, 2, 4, 8, 16])
 def test_the_walk_finds_the_top_of_a_hill(best):
     hill = attempts(lambda s: -abs(np.log2(s.n_components / best)))
-    found, tried = walk(START, {"n_components": (1, 2, 4, 8, 16)}, hill)
+    found, tried = walk(START, [("n_components", (1, 2, 4, 8, 16))], hill)
     assert found.setting.n_components == best
     assert found in tried
 
 
 def test_the_walk_goes_one_axis_at_a_time_and_no_farther_than_it_helps():
-    axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
+    axes = [("n_components", (2, 4, 8)), ("alpha", (0.05, 0.1, 0.2))]
     value = {(4, 0.1): 0.5, (8, 0.1): 0.6, (8, 0.2): 0.6005, (8, 0.05): 0.7}  # half a tenth of a point is no help
     best, tried = walk(START, axes, attempts(lambda s: value[s.n_components, s.alpha]))
     assert [(t.setting.n_components, t.setting.alpha) for t in tried] == list(value)
@@ -61,18 +61,38 @@ def test_the_walk_goes_one_axis_at_a_time_and_no_farther_than_it_helps():
 
 def test_where_the_walk_ends_counts_not_a_lucky_try():
     value = {4: 0.5, 8: 0.5005, 2: 0.4}
-    best, tried = walk(START, {"n_components": (2, 4, 8)}, attempts(lambda s: value[s.n_components]))
+    best, tried = walk(START, [("n_components", (2, 4, 8))], attempts(lambda s: value[s.n_components]))
     assert best.setting == START
     assert len(tried) == 3
 
 
 def test_the_walk_passes_over_what_is_too_dear():
-    axes = {"n_components": (2, 4, 8), "alpha": (0.05, 0.1, 0.2)}
+    axes = [("n_components", (2, 4, 8)), ("alpha", (0.05, 0.1, 0.2))]
     _, tried = walk(START, axes, attempts(lambda s: s.n_components - s.alpha), lambda s: s.n_components <= 4)
     assert {t.setting.n_components for t in tried} == {2, 4}
-    odd = {"n_components": (4, 16, 6)}
+    odd = [("n_components", (4, 16, 6))]
     best, _ = walk(START, odd, attempts(lambda s: s.n_components), lambda s: s.n_components < 10)
     assert best.setting.n_components == 6
+
+
+@pytest.mark.parametrize(
+    ("with_a_kernel", "last"), [({None: 0.9, 0.1: 0.8, 0.05: 0.7}, None), ({0.1: 0.6, 0.05: 0.7}, 0.05)]
+)
+def test_the_walk_goes_back_down_an_axis_that_comes_again(with_a_kernel, last):
+    huber = ("huber", (None, 0.1, 0.05))
+    without = {None: 0.1, 0.1: 0.2, 0.05: 0.3}
+    attempt = attempts(lambda s: (without if s.gamma is None else with_a_kernel)[s.huber])
+    best, tried = walk(START, [huber, ("gamma", (None, 1.0)), huber], attempt)
+    assert (best.setting.gamma, best.setting.huber) == (1.0, last)
+    assert len(tried) == 3 + len(with_a_kernel)
+
+
+def test_the_walk_tries_nothing_twice():
+    huber = ("huber", (None, 0.1, 0.05))
+    value = {(None, None): 0.1, (0.1, None): 0.2, (0.05, None): 0.3, (0.05, 1.0): 0.1}
+    best, tried = walk(START, [huber, ("gamma", (None, 1.0)), huber], attempts(lambda s: value[s.huber, s.gamma]))
+    assert len(tried) == 4
+    assert best.setting.huber == 0.05
 
 
 def test_costs_are_relative_to_the_defaults():
@@ -211,12 +231,13 @@ def test_huber_is_found_without_being_told_and_a_kernel_where_it_helps():
     dirty = make_composite_digits(800, max_labels=2, spikes=0.05, subset="train", random_state=0)
     assert SDGSClassifierCV(gammas=None, random_state=0).fit(dirty.X, dirty.Y).huber_ is not None
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 5))
+    X = rng.standard_normal((1000, 5))
     Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] ** 2 > 0.5]).astype(int)  # no linear method can tell
     model = SDGSClassifierCV(random_state=0).fit(X[:300], Y[:300])
     assert model.gamma_ is not None
+    assert model.huber_ is None
     linear = SDGSClassifierCV(gammas=None, random_state=0).fit(X[:300], Y[:300])
-    assert metrics.accuracy(Y[300:], model.predict(X[300:])) > metrics.accuracy(Y[300:], linear.predict(X[300:])) + 0.05
+    assert metrics.accuracy(Y[300:], model.predict(X[300:])) > metrics.accuracy(Y[300:], linear.predict(X[300:])) + 0.2
 
 
 def test_a_kernel_sees_cleaned_samples():
@@ -227,7 +248,7 @@ def test_a_kernel_sees_cleaned_samples():
     X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     model = SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X, clean.Y)
     member = model._members[0]
-    chart, components = member.view.kernel
+    chart, components = member.view.chart, model.components_
     (parts,), (without, _) = member.view.blocks(member.scaling(X)[0], None), member.view.widths
     Z = np.hstack(parts[:2])
     assert np.isfinite(Z).all()
@@ -235,6 +256,7 @@ def test_a_kernel_sees_cleaned_samples():
     np.testing.assert_allclose(Z[:, :64], cleaned)
     np.testing.assert_allclose(Z[:, 64 : 64 + 600], chart.transform(cleaned), atol=1e-12)
     assert without == 64 + 600 + sum(map(len, components))
+    np.testing.assert_allclose(chart.gamma, 1 / cleaned.var(axis=0).sum())
     f1 = metrics.f1(
         clean.Y[500:],
         SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X[:500], clean.Y[:500]).predict(X[500:]),
@@ -310,6 +332,32 @@ def test_landmarks_are_of_training_folds_alone(monkeypatch):
     data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
     SDGSClassifier(2, gamma=1.0, random_state=0).fit(data.X, data.Y)
     assert fitted == [40, 40, 40, 60]
+
+
+def test_a_kernel_takes_samples_of_any_scale():
+    """Positive samples of unit norm are close to each other; what a kernel tells apart does not depend on that."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 4))
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] * X[:, 3] > 0]).astype(int)
+    for samples in (X, 1e-3 * X, 50 + X, csr_array(50 + X)):
+        model = SDGSClassifier(2, scaling=None, gamma=1.0, random_state=0).fit(samples[:400], Y[:400])
+        assert metrics.accuracy(Y[400:], model.predict(samples[400:])) > 0.8
+
+
+def test_more_landmarks_for_more_samples():
+    assert [landmarks("auto", n) for n in (30, 1500, 20_000, 10**6)] == [30, 1000, 2000, 3000]
+    assert [landmarks(np.int64(50), n) for n in (30, 100)] == [30, 50]
+
+
+def test_models_that_are_averaged_have_landmarks_of_their_own():
+    """Only where they are tried out once more anyway; what was chosen from had the same, to be compared."""
+    data = make_label_subspaces(80, 8, 3, n_components=2, random_state=0)
+    options = {"gammas": 1.0, "hubers": None, "scaling": "rows", "n_landmarks": 20, "budget": 100, "random_state": 0}
+    for max_rows, n_charts in ((3000, 1), (60, 3)):
+        model = SDGSClassifierCV(max_rows=max_rows, **options).fit(data.X, data.Y)
+        assert len(model._members) == 3
+        assert len({tuple(member.view.chart.component_indices_) for member in model._members}) == n_charts
+        assert "draw" not in model.best_params_
 
 
 def test_parts_and_cleaned_samples_are_in_the_units_of_words():

@@ -215,7 +215,7 @@ def test_predictions_of_another_process_are_the_same(data, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "P.npy"), model.predict_proba(data.X))
 
 
-@pytest.mark.parametrize("name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge"])
+@pytest.mark.parametrize("name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge", "v2-kernel", "v3-kernel"])
 def test_archived_models_still_load(name):
     with np.load(ARCHIVE / f"{name}-expected.npz") as expected:
         X, labels, scores = expected["X"], expected["labels"], expected["scores"]
@@ -227,10 +227,11 @@ def test_archived_models_still_load(name):
     np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["v1-ridge", "v1-search"])
-def test_archived_models_are_the_same_when_they_are_saved_again(name, tmp_path):
+@pytest.mark.parametrize(("name", "norm"), [("v1-ridge", "l1"), ("v1-search", "l1"), ("v2-kernel", "l2")])
+def test_archived_models_are_the_same_when_they_are_saved_again(name, norm, tmp_path):
     model = sdgs.load(ARCHIVE / f"{name}.sdgs")
-    assert [member.view.norm for member in model._members] == ["l1"] * len(model._members)
+    assert [member.view.norm for member in model._members] == [norm] * len(model._members)
+    assert all(member.view.image_components is not None for member in model._members)
     assert_same(model, again(model, tmp_path))
 
 

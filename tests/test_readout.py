@@ -272,14 +272,11 @@ def test_what_is_read_does_not_depend_on_the_axes_of_a_subspace(digits, gamma):
     train, test = digits
     X, Y = train.X[:400], csr_array(train.Y[:400])
     training = Training(1e-4, "brp", 100, 1e-3, 50, 0, None)
-    view = learn_view(X, Y, Setting(None, 4, 0.1, gamma=gamma), training, for_dirty=True)
-    components = view.decomposition.components if gamma is None else view.kernel[1]
+    view = learn_view(X, Y, Setting(None, 4, 0.1, gamma=gamma), training)
+    components = view.decomposition.components
     turns = np.linalg.qr(np.random.default_rng(0).standard_normal((len(components), 4, 4)))[0]
     turned = tuple(turn @ C for turn, C in zip(turns, components, strict=True))
-    if gamma is None:
-        other = replace(view, decomposition=replace(view.decomposition, components=turned))
-    else:
-        other = replace(view, kernel=(view.kernel[0], turned))
+    other = replace(view, decomposition=replace(view.decomposition, components=turned))
     found = []
     for each in (view, other):
         ridge = next(ridge_path(each.blocks(X, None), Y, [0.1], each.widths[1:]))

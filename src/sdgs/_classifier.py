@@ -50,11 +50,13 @@ class SDGSClassifier(SDGSModel):
         None to 0.1 and 0.05 as far as that gains a tenth of a point in cross-validation, for dense samples; for sparse
         ones it is None.
     gamma : float or None, default=None
-        For labels that no linear method can tell apart: samples are mapped by an approximate kernel
-        exp(-gamma ||x - x'||^2) (:class:`sklearn.kernel_approximation.Nystroem`), and the map is taken apart and coded
-        as well. For rows of unit norm 1 or 2 is a good value. Dirty samples are cleaned before they are mapped.
-    n_landmarks : int, default=1000
-        Training samples that the kernel is computed with, at most; only with ``gamma``.
+        For labels that no linear method can tell apart: they are also read from an approximate map
+        (:class:`sklearn.kernel_approximation.Nystroem`) of the kernel exp(-gamma ||x - x'||^2 / v), where v is the
+        variance of the samples, all features together: 1 is a good value whatever their scale. Dirty samples are
+        cleaned before they are mapped.
+    n_landmarks : int or "auto", default="auto"
+        Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is a tenth of them,
+        but at least 1000 and at most 3000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
@@ -182,7 +184,7 @@ class SDGSClassifier(SDGSModel):
         alpha: float = 0.1,
         huber: float | str | None = None,
         gamma: float | None = None,
-        n_landmarks: int = 1000,
+        n_landmarks: int | str = "auto",
         readout: str = "ridge",
         threshold: float = 0.1,
         penalty: float | str = "auto",
@@ -237,7 +239,7 @@ class SDGSClassifier(SDGSModel):
             if possible:
                 setting = replace(setting, scaling=cross_fit.best_scaling(possible, for_subspaces=True))
             # Entries of sparse data are words and the like: few, and none of them wild.
-            axes = {"huber": HUBERS} if self.huber == "auto" and not is_sparse(X) else {}
+            axes = [("huber", HUBERS)] if self.huber == "auto" and not is_sparse(X) else []
             with self._task.part("choose", n_parts=len(HUBERS) if axes else 1, share=0.75) as choosing:
 
                 def attempt(setting: Setting) -> Trial:

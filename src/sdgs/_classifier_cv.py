@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +14,7 @@ from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import MOST_ROWS, Trial, relative_cost, walk
 from sdgs._validation import check_int, check_number, is_sparse, on_workers
-from sdgs._views import Setting
+from sdgs._views import Setting, landmarks
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
@@ -26,7 +26,8 @@ class SDGSClassifierCV(SDGSModel):
 
     A setting is a scaling of the samples, a weight of the residual, a kernel or none, a rank and a weight of the group
     penalty; the parameters of :class:`SDGSClassifier`, which says what each means. The search begins at that class's
-    defaults and goes along one parameter after the other, in this order, as far as predictions get better. Every
+    defaults and goes along one parameter after the other, in this order, as far as predictions get better (and with a
+    kernel back along the weight of the residual: what only a kernel understands may have looked corrupted). Every
     setting is tried with all ridge penalties, on the same folds, and settings that differ in ``alpha`` alone share
     their decompositions. Then the best ``n_averaged`` settings are fitted to all samples, as far as ``budget`` allows.
     What they say on average is calibrated and decided on, as for one.
@@ -102,7 +103,7 @@ class SDGSClassifierCV(SDGSModel):
         budget: float = 10,
         max_rows: int = 3000,
         residual_size: int | float = 1e-4,
-        n_landmarks: int = 1000,
+        n_landmarks: int | str = "auto",
         metric: str = "f1",
         decision: str | float | Sequence[float] = "expected",
         at_least_one: bool | str = "auto",
@@ -145,7 +146,7 @@ class SDGSClassifierCV(SDGSModel):
         penalties = _given(self.penalties, ())
         cross_fit = self._cross_fit(X, labels, scalings, training, penalties, most=self.max_rows)
         axes = self._axes(X, k)
-        start = Setting(**{name: _first(name, values) for name, values in axes.items()})
+        start = Setting(**{name: _first(name, values) for name, values in axes})
         # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
         # sparse samples has a look at scalings beside it.
         trying, fitting = (
@@ -154,19 +155,24 @@ class SDGSClassifierCV(SDGSModel):
         )
         spent, seconds = 0.0, list[float]()
 
-        def cost_of(setting: Setting) -> float:
-            learnt_from = cross_fit.rows.size * (self.cv - 1) // self.cv
-            return relative_cost(setting, k, X.shape[1], min(self.n_landmarks, learnt_from))
+        def cost_of(setting: Setting, learnt_from: int) -> float:
+            return relative_cost(setting, k, X.shape[1], landmarks(self.n_landmarks, learnt_from))
+
+        def cost_to_try(setting: Setting) -> float:
+            return float(trying * cost_of(setting, cross_fit.rows.size * (self.cv - 1) // self.cv))
+
+        def cost_to_fit(setting: Setting) -> float:
+            return fitting * cost_of(setting, n)
 
         def affordable(setting: Setting) -> bool:
             """Whether it could be used as well if it turns out to be the best, and averaged with simple ones."""
             others = min(self.n_averaged - 1, len(seconds))
-            cost = (trying + fitting) * cost_of(setting) + fitting * others
+            cost = cost_to_try(setting) + cost_to_fit(setting) + fitting * others
             return bool(spent + cost <= self.budget)
 
         def attempt(setting: Setting) -> Trial:
             nonlocal spent
-            cost = trying * cost_of(setting)
+            cost = cost_to_try(setting)
             spent += cost
             began = perf_counter()
             with choosing.part("setting", n_parts=self.cv + 1, share=cost / self.budget) as task:
@@ -174,30 +180,31 @@ class SDGSClassifierCV(SDGSModel):
             seconds.append(perf_counter() - began)
             choosing.say(f"{self.metric} {abs(trial.value):.3f}")
             if self.verbose:
-                chosen = ", ".join(f"{name}={value}" for name, value in asdict(setting).items())
+                chosen = ", ".join(f"{name}={value}" for name, value in setting.parameters().items())
                 sys.stderr.write(f"{spent:.1f} of {self.budget:g} fits: {chosen}: ")
                 sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
             return trial
 
         with self._task.part("choose", n_parts=None, share=0.75) as choosing:
             first, tried = walk(start, axes, attempt, affordable)
-        costs = [fitting * cost_of(trial.setting) for trial in tried]
+        costs = [cost_to_fit(trial.setting) for trial in tried]
         ranked = self._to_average(first, tried, costs, self.budget - spent)
         best = [tried[i] for i in ranked]
         self.cv_results_: dict[str, list[Any]] = {
-            "params": [asdict(trial.setting) for trial in tried],
+            "params": [trial.setting.parameters() for trial in tried],
             "score": [trial.value for trial in tried],
             "penalty": [trial.penalty for trial in tried],
             "uses_norms": [trial.uses_norms for trial in tried],
             "seconds": seconds,
             "averaged": [i in ranked for i in range(len(tried))],
         }
-        self.best_score_, self.best_params_ = first.value, asdict(first.setting)
+        self.best_score_, self.best_params_ = first.value, first.setting.parameters()
         again = cross_fit.rows.size < n
         with self._task.part("learn", n_parts=(1 + again) * len(best), share=0.25) as learning:
             if again:
                 on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
-                best = [on_all(trial.setting) for trial in learning.each("choose again", best)]
+                drawn = [replace(trial.setting, draw=i) for i, trial in enumerate(best)]
+                best = [on_all(setting) for setting in learning.each("choose again", drawn)]
             self._read_out(X, labels, scalings, training, best, learning)
         self._set_attributes()
         setting = best[0].setting
@@ -213,16 +220,21 @@ class SDGSClassifierCV(SDGSModel):
             left -= costs[i]
         return ranked
 
-    def _axes(self, X: Any, n_labels: int) -> dict[str, tuple[Any, ...]]:
-        """What is chosen from, parameter by parameter, in the order of the search."""
+    def _axes(self, X: Any, n_labels: int) -> list[tuple[str, tuple[Any, ...]]]:
+        """What is chosen from, parameter by parameter, in the order of the search.
+
+        What no linear method can tell apart may look corrupted to it: so with a kernel ``huber`` is asked about again.
+        """
         ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= max(X.shape[1], X.shape[0] / 10))
-        return {
-            "scaling": possible_scalings(X) if self.scaling == "auto" else (self.scaling,),
-            "huber": _given(self.hubers, HUBERS),
-            "gamma": _given(self.gammas, (None,) if is_sparse(X) or on_workers(X) else _GAMMAS),
-            "n_components": _given(self.n_components, ranks),
-            "alpha": _given(self.alphas, _ALPHAS),
-        }
+        huber = ("huber", _given(self.hubers, HUBERS))
+        return [
+            ("scaling", possible_scalings(X) if self.scaling == "auto" else (self.scaling,)),
+            huber,
+            ("gamma", _given(self.gammas, (None,) if is_sparse(X) or on_workers(X) else _GAMMAS)),
+            huber,
+            ("n_components", _given(self.n_components, ranks)),
+            ("alpha", _given(self.alphas, _ALPHAS)),
+        ]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -60,7 +60,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
 
     scaling: str | None
     residual_size: int | float
-    n_landmarks: int
+    n_landmarks: int | str
     metric: str
     decision: Any
     at_least_one: Any
@@ -179,7 +179,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
             member: Member = X.learn_member(labels, scaling, setting, training, read)
             return member
         scaled = scaling(X)[0]
-        view = learn_view(scaled, labels, setting, training, for_dirty=True)
+        view = learn_view(scaled, labels, setting, training)
         ridge = None
         if trial is not None:
             width = view.widths[trial.uses_norms]
@@ -189,7 +189,6 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
     def _set_attributes(self) -> None:
         """What the first member, the best one, was learnt with."""
         first = self._members[0]
-        assert first.view.decomposition is not None
         self.decomposition_ = first.view.decomposition
         self.components_ = self.decomposition_.components
         self.n_iter_ = self.decomposition_.n_iter
@@ -400,7 +399,8 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
-        check_int(self.n_landmarks, "n_landmarks", minimum=1)
+        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.metric, "metric", METRICS)
         check_choice(self.at_least_one, "at_least_one", ("auto", True, False))
         check_int(self.cv, "cv", minimum=2)

@@ -6,8 +6,7 @@ goes through the same checks, so that what is written can be read.
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from sdgs._stored_members import describe_member, fields_of, flag, restored_memb
 from sdgs._validation import check_choice, check_int, check_number
 
 FORMAT = "sdgs-model"
-VERSION = 2
+VERSION = 3
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 _NOT_STORED = ("checkpoint",)  # where to write is no business of a file
 _MOST_THREADS = 1024  # that a file may ask for
@@ -49,11 +48,13 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
 
 def load_model(path: Path, kinds: Sequence[Any]) -> Any:
     """Read a model of one of the classes ``kinds``."""
-    content = read(path, FORMAT, (1, VERSION))
+    content = read(path, FORMAT, range(1, VERSION + 1))
     try:
         by_name = {kind.__name__: kind for kind in kinds}
         kind = by_name[check_choice(content.document["class"], "class", tuple(by_name))]
-        document = _since_version_2(content.document) if content.version == 1 else content.document
+        document = content.document
+        for version in range(content.version, VERSION):
+            document = document | {"members": [_UPDATES[version](member) for member in document["members"]]}
         return _restored(kind, document, ArraysOf(content.arrays))
     except BROKEN as error:
         raise ModelFileError(
@@ -62,11 +63,18 @@ def load_model(path: Path, kinds: Sequence[Any]) -> Any:
         ) from None
 
 
-def _since_version_2(document: Any) -> Any:
-    """What a file of version 1 would say now."""
-    if any("norm" in member for member in document["members"]):
-        raise ValueError("members of version 1 have no norm.")
-    return document | {"members": [member | {"norm": "l1"} for member in document["members"]]}
+def _with(member: Any, **fields: Any) -> Any:
+    """A member with fields that it had not in an older version."""
+    if any(name in member for name in fields):
+        raise ValueError(f"its version has no {', '.join(fields)} yet.")
+    return member | fields
+
+
+# What a member of a version would say in the next one.
+_UPDATES: Mapping[int, Callable[[Any], Any]] = {
+    1: lambda member: _with(member, norm="l1"),
+    2: lambda member: _with(member, landmarks_gamma=member["setting"]["gamma"]),
+}
 
 
 def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -142,7 +150,7 @@ def _restored(kind: Any, document: Any, arrays: ArraysOf) -> Any:
         if not isinstance(score, float):
             raise ValueError("the best score of its search is no number.")
         setting = model._members[0].view.setting
-        model.cv_results_, model.best_score_, model.best_params_ = results, score, asdict(setting)
+        model.cv_results_, model.best_score_, model.best_params_ = results, score, setting.parameters()
         model.gamma_, model.n_components_, model.alpha_ = setting.gamma, setting.n_components, setting.alpha
     arrays.finish()
     return model

@@ -5,7 +5,7 @@ samples; the folds) is computed once.
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from sdgs._progress import Task
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
 from sdgs._validation import has_missing, on_workers
-from sdgs._views import Setting, Training, chosen, is_dirty, learn_view, side_by_side, telling_columns
+from sdgs._views import Setting, Training, chosen, learn_view, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
@@ -131,8 +131,8 @@ class CrossFit:
 
         def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, int]]:
             (train, test), known = self._folds[fold], self._known[fold]
-            mine, others, dirty = take_rows(X, train), take_rows(X, test), is_dirty(X, setting)
-            view = learn_view(mine, self._labels[train], setting, self._training, for_dirty=dirty, known=known)
+            mine, others = take_rows(X, train), take_rows(X, test)
+            view = learn_view(mine, self._labels[train], setting, self._training, known=known)
             return view.blocks(mine, n_jobs), view.blocks(others, n_jobs), view.widths
 
         folds = task.each("fold", self._folds)
@@ -210,7 +210,7 @@ def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks:
 
 def walk(
     start: Setting,
-    axes: Mapping[str, Sequence[Any]],
+    axes: Sequence[tuple[str, Sequence[Any]]],
     attempt: Callable[[Setting], Trial],
     affordable: Callable[[Setting], bool] = lambda _: True,
 ) -> tuple[Trial, list[Trial]]:
@@ -218,24 +218,25 @@ def walk(
 
     On each axis, a parameter and its values in order, it goes up from where it is while that helps, and if it did not
     help at all, down. Help is a tenth of a point: less is chance, and often has its price. What is not ``affordable``
-    is passed over.
+    is passed over. On an axis that comes again it only goes down: what helped before may no longer be needed.
     """
-    tried = [attempt(start)]
-    best = tried[0]
-    for name, values in axes.items():
+    best = attempt(start)
+    tried = {start: best}
+    for number, (name, values) in enumerate(axes):
         here = values.index(getattr(best.setting, name))
-        for step in (1, -1):
+        for step in (-1,) if name in dict(axes[:number]) else (1, -1):
             place = here + step
             while 0 <= place < len(values):
                 setting = replace(best.setting, **{name: values[place]})
-                if not affordable(setting):
-                    place += step
-                    continue
-                trial = attempt(setting)
-                tried.append(trial)
+                if setting not in tried:
+                    if not affordable(setting):
+                        place += step
+                        continue
+                    tried[setting] = attempt(setting)
+                trial = tried[setting]
                 if trial.value < best.value + _WORTH:
                     break
                 best, place = trial, place + step
             if getattr(best.setting, name) != values[here]:
                 break
-    return best, tried
+    return best, list(tried.values())

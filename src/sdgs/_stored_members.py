@@ -1,6 +1,6 @@
 """The members of a model as JSON and arrays, and back: scaler, decomposition, kernel and ridge regression of each."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,6 @@ def flag(value: Any) -> bool:
 def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
     """As JSON; its arrays are added to ``arrays``, by names that begin with ``at``."""
     view, scaler = member.view, member.scaling.scaler
-    assert view.decomposition is not None
     _describe_decomposition(view.decomposition, at, arrays)
     scaled_by = None
     if isinstance(scaler, StandardScaler):
@@ -52,32 +51,37 @@ def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
     elif scaler is not None:
         scaled_by = "idf"
         arrays[f"{at}scaler.idf_"] = scaler.idf_
-    if view.kernel is not None:
-        _describe_kernel(*view.kernel, at, arrays)
+    if view.chart is not None:
+        _describe_chart(view.chart, at, arrays)
+    if view.image_components is not None:
+        _describe_components(view.image_components, f"{at}kernel.", arrays)
     if view.columns is not None:
         arrays[f"{at}columns"] = _whole(view.columns)
     if member.ridge is not None:
         arrays[f"{at}ridge.coef"], arrays[f"{at}ridge.intercept"] = member.ridge.coef, member.ridge.intercept
     return {
-        "setting": {name: encoded(value, name) for name, value in asdict(view.setting).items()},
+        "setting": {name: encoded(value, name) for name, value in view.setting.parameters().items()},
         "scaler": scaled_by,
         "unit_rows": member.scaling.to_unit_rows,
         "converged": bool(view.decomposition.converged),
-        "landmarks_seed": None if view.kernel is None else int(view.kernel[0].random_state),
+        "landmarks_seed": None if view.chart is None else int(view.chart.random_state),
+        "landmarks_gamma": None if view.chart is None else float(view.chart.gamma),
         "norm": view.norm,
     }
 
 
 def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, reads_by_ridge: bool) -> Member:
     """The opposite, for ``p`` features and ``k`` labels."""
-    setting_content, scaled_by, unit_rows, converged, seed, norm = fields_of(
-        content, "setting", "scaler", "unit_rows", "converged", "landmarks_seed", "norm"
+    setting_content, scaled_by, unit_rows, converged, seed, gamma, norm = fields_of(
+        content, "setting", "scaler", "unit_rows", "converged", "landmarks_seed", "landmarks_gamma", "norm"
     )
     setting = _setting(setting_content, k)
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
-    kernel = None if setting.gamma is None else _kernel(setting.gamma, seed, at, arrays, p, k)
-    view = View(setting, decomposition, kernel, p, k, check_choice(norm, "norm", ("l1", "l2")))
+    chart = None if setting.gamma is None else _chart(gamma, seed, at, arrays, p)
+    view = View(setting, decomposition, chart, p, k, check_choice(norm, "norm", ("l1", "l2")))
+    if chart is not None and arrays.has(f"{at}kernel.components"):  # of version 2 or before
+        view = replace(view, image_components=_components(f"{at}kernel.", arrays, chart.components_.shape[0], k))
     if arrays.has(f"{at}columns"):
         columns = arrays.indices(f"{at}columns", sum(view._sizes))
         if columns.size == 0 or (np.diff(columns) <= 0).any():
@@ -177,8 +181,7 @@ def _components(at: str, arrays: ArraysOf, p: int, k: int) -> tuple[Array, ...]:
     return components
 
 
-def _describe_kernel(chart: Nystroem, components: tuple[Array, ...], at: str, arrays: Arrays) -> None:
-    _describe_components(components, f"{at}kernel.", arrays)
+def _describe_chart(chart: Nystroem, at: str, arrays: Arrays) -> None:
     if issparse(chart.components_):
         _describe_sparse(chart.components_, f"{at}landmarks.", arrays)
     else:
@@ -187,19 +190,20 @@ def _describe_kernel(chart: Nystroem, components: tuple[Array, ...], at: str, ar
     arrays[f"{at}landmarks.map"] = chart.normalization_
 
 
-def _kernel(gamma: float, seed: Any, at: str, arrays: ArraysOf, p: int, k: int) -> tuple[Nystroem, tuple[Array, ...]]:
+def _chart(gamma: Any, seed: Any, at: str, arrays: ArraysOf, p: int) -> Nystroem:
     if arrays.has(f"{at}landmarks.dense"):
         landmarks = arrays.take(f"{at}landmarks.dense", "f", None, p)
     else:
         landmarks = _sparse(f"{at}landmarks.", arrays, p)
     m = landmarks.shape[0]
+    gamma = check_number(gamma, "landmarks_gamma", positive=True)
     chart = Nystroem(gamma=gamma, n_components=m, random_state=check_int(seed, "landmarks_seed", minimum=0))
     chart.components_, chart.n_features_in_, chart._n_features_out = landmarks, p, m
     chart.component_indices_ = arrays.take(f"{at}landmarks.rows", "i", m)
     chart.normalization_ = arrays.take(f"{at}landmarks.map", "f", m, m)
     if m == 0 or np.abs(chart.normalization_).max() > _LARGEST:
         raise ValueError(f"{at}landmarks.map is empty, or too large.")
-    return chart, _components(f"{at}kernel.", arrays, m, k)
+    return chart
 
 
 def _describe_sparse(matrix: csr_array, at: str, arrays: Arrays) -> None:

@@ -4,17 +4,16 @@ Plain functions on arrays; X (n, p) is dense or CSR, and complete or not.
 """
 
 import numbers
-import warnings
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from sdgs._arrays import like, namespace, on_host, take, to_host
 from sdgs._rows import narrow_indices
@@ -33,6 +32,7 @@ _TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one g
 _PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
 _DEVICE_BYTES = 1 << 31  # the same on a device, where many rows at once are what it is for
+_LANDMARKS = 1000, 3000  # of a kernel, at least and at most, where nobody says how many
 _SPARSE_PAYS = 8  # times as many columns as stored entries
 
 
@@ -45,6 +45,11 @@ class Setting:
     alpha: float
     huber: float | None = None
     gamma: float | None = None
+    draw: int = 0  # which landmarks: models that are averaged have different ones
+
+    def parameters(self) -> dict[str, Any]:
+        """Those that have the names of parameters."""
+        return {name: value for name, value in asdict(self).items() if name != "draw"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Training:
     solver: str
     max_iter: int
     tol: float
-    n_landmarks: int
+    n_landmarks: int | str
     seed: int
     n_jobs: int | None
     checkpoint: Path | None = None
@@ -65,29 +70,27 @@ class Training:
 class View:
     """Samples as a setting sees them: cleaned, and coded over subspaces that were learnt from the training samples.
 
-    With ``kernel`` (a map, and the subspaces of the labels among mapped samples) the images of cleaned samples under
-    the map are coded, and labels are read from the images as well. A kernel of corrupted entries would be
-    corrupted itself, and one of missing entries does not exist: so the linear code cleans first.
+    With ``chart`` labels are read from the images of cleaned samples under that map as well. A kernel of corrupted
+    entries would be corrupted itself, and one of missing entries does not exist: so the linear code cleans first.
     """
 
     setting: Setting
-    decomposition: Decomposition | None  # of the samples themselves; None if complete samples are all it will see
-    kernel: tuple[Nystroem, Components] | None
+    decomposition: Decomposition
+    chart: Nystroem | None
     n_features: int
     n_labels: int
     norm: Norm  # of the labels' parts of a code; "l1" only in old models
     columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
+    image_components: Components | None = None  # only in old models: with them codes are of images
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
-        """Of scaled samples, over the subspaces of the labels among the samples themselves."""
-        assert self.decomposition is not None
-        return _codes(X, self.decomposition.components, self.setting, n_jobs, robust=True)
+        """Of scaled samples, over the subspaces of the labels."""
+        return _codes(X, self.decomposition.components, self.setting.alpha, self.setting.huber, n_jobs)
 
     def cleaned(self, X: Any, n_jobs: int | None) -> Any:
         """Scaled samples with corrupted entries corrected and missing ones filled in."""
         if not is_dirty(X, self.setting):
             return X
-        assert self.decomposition is not None
         return cleaned_samples(X, self.codes(X, n_jobs), self.decomposition.components)
 
     def blocks(self, X: Any, n_jobs: int | None) -> Iterator[list[Any]]:
@@ -114,11 +117,9 @@ class View:
     @property
     def _sizes(self) -> list[int]:
         """Columns of each of the parts."""
-        if self.kernel is None:
-            assert self.decomposition is not None
-            return [self.n_features, sum(C.shape[0] for C in self.decomposition.components), self.n_labels]
-        chart, components = self.kernel
-        return [self.n_features, chart.components_.shape[0], sum(C.shape[0] for C in components), self.n_labels]
+        image = [] if self.chart is None else [self.chart.components_.shape[0]]
+        components = self.image_components or self.decomposition.components
+        return [self.n_features, *image, sum(C.shape[0] for C in components), self.n_labels]
 
     def _parts(self, X: Any, n_jobs: int | None) -> list[Any]:
         """The sample, cleaned; its image under the map, if there is one; its code; and last the norms of the code.
@@ -128,19 +129,18 @@ class View:
         are Euclidean, so that nothing that is read depends on which axes stand for a subspace: where its singular
         values are all but equal, those are a matter of rounding.
         """
-        if self.kernel is None:
-            result = self.codes(X, n_jobs)
-            assert self.decomposition is not None
-            cleaned = cleaned_samples(X, result, self.decomposition.components)
+        result = self.codes(X, n_jobs)
+        cleaned = cleaned_samples(X, result, self.decomposition.components)
+        if self.chart is None:
             return [cleaned, result.codes, group_norms(result, self.norm)]
-        cleaned = self.cleaned(X, n_jobs)
-        image = _image(self.kernel[0], cleaned)
-        result = _codes(image, self.kernel[1], self.setting, n_jobs, robust=False)
+        image = _image(self.chart, cleaned)
+        if self.image_components is not None:
+            result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
         return [cleaned, image, result.codes, group_norms(result, self.norm)]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""
-        return self if self.decomposition is None else replace(self, decomposition=self.decomposition.without_rows())
+        return replace(self, decomposition=self.decomposition.without_rows())
 
     def narrowed(self, X: Any, labels: Any, n_jobs: int | None) -> "View":
         """The same for reading from no more than ``WIDEST`` features: those that say most in samples X."""
@@ -151,10 +151,9 @@ class View:
 
     def on_host(self) -> "View":
         """The same, wherever it was learnt."""
-        if self.decomposition is None or on_host(self.decomposition.residual):
+        if on_host(self.decomposition.residual):
             return self
-        kernel = None if self.kernel is None else (self.kernel[0], tuple(map(to_host, self.kernel[1])))
-        return replace(self, decomposition=self.decomposition.on_host(), kernel=kernel)
+        return replace(self, decomposition=self.decomposition.on_host())
 
 
 def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.intp] | None:
@@ -232,13 +231,11 @@ def learn_view(
     setting: Setting,
     training: Training,
     *,
-    for_dirty: bool,
     known: MutableMapping[Hashable, Any] | None = None,
 ) -> View:
     """The view of a setting, learnt from scaled samples and their labels.
 
-    ``for_dirty``: whether it must be able to clean samples. ``known`` holds what settings that were learnt from the
-    same samples have in common, and is added to.
+    ``known`` holds what settings that were learnt from the same samples have in common, and is added to.
     """
     known = {} if known is None else known
 
@@ -247,29 +244,38 @@ def learn_view(
             known[key] = make()
         return known[key]
 
-    def taken_apart(X: Any) -> Decomposition:
-        return decomposed(X, labels, setting, training)
-
-    dirty = is_dirty(X, setting)
-    decomposition = None
-    if setting.gamma is None or dirty or for_dirty:
-        decomposition = once((setting.scaling, setting.n_components), lambda: taken_apart(X))
+    ranks = setting.n_components
+    decomposition = once((setting.scaling, ranks), lambda: decomposed(X, labels, setting, training))
     view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM)
-    if setting.gamma is None:
-        return view.narrowed(X, labels, training.n_jobs)
+    if setting.gamma is not None:
+        cleaned_by = (ranks, setting.alpha, setting.huber) if is_dirty(X, setting) else None
+        chart = once(
+            (setting.scaling, setting.gamma, setting.draw, cleaned_by),
+            lambda: _learn_chart(view.cleaned(X, training.n_jobs), setting, training),
+        )
+        view = replace(view, chart=chart)
+    return view.narrowed(X, labels, training.n_jobs)
 
-    def mapped() -> tuple[Nystroem, Components]:
-        cleaned = view.cleaned(X, training.n_jobs)
-        n_landmarks = min(training.n_landmarks, X.shape[0])
-        chart = Nystroem(gamma=setting.gamma, n_components=n_landmarks, random_state=training.seed)
-        chart.fit(narrow_indices(cleaned) if issparse(cleaned) else to_host(cleaned))
-        with warnings.catch_warnings():  # that the images are not taken apart to the end is of no interest to anybody
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return chart, taken_apart(_image(chart, cleaned)).components
 
-    cleaned_by = (setting.alpha, setting.huber) if dirty else None
-    kernel = once((setting.scaling, setting.n_components, setting.gamma, cleaned_by), mapped)
-    return replace(view, kernel=kernel).narrowed(X, labels, training.n_jobs)
+def _learn_chart(X: Any, setting: Setting, training: Training) -> Nystroem:
+    """The map of a kernel that ``gamma`` scales by how far cleaned samples are from each other."""
+    X = narrow_indices(X) if issparse(X) else to_host(X)
+    assert setting.gamma is not None
+    n_landmarks = landmarks(training.n_landmarks, X.shape[0])
+    seed = (training.seed + setting.draw) % 2**32
+    return Nystroem(gamma=setting.gamma / _variance(X), n_components=n_landmarks, random_state=seed).fit(X)
+
+
+def landmarks(asked_for: int | str, n: int) -> int:
+    """How many of n samples a kernel is computed with; by itself more where there are more to learn from."""
+    few, many = _LANDMARKS
+    return min(n, min(max(n // 10, few), many) if isinstance(asked_for, str) else int(asked_for))
+
+
+def _variance(X: Any) -> float:
+    """Of samples, all columns together: half the mean square distance of two; 1 if they are all the same."""
+    variances = mean_variance_axis(X, axis=0)[1] if issparse(X) else X.var(axis=0, dtype=np.float64)
+    return float(np.sum(variances, dtype=np.float64)) or 1.0
 
 
 def decomposed(X: Any, labels: Any, setting: Setting, training: Training) -> Decomposition:
@@ -312,7 +318,6 @@ def _image(chart: Nystroem, X: Any) -> Any:
     return np.ascontiguousarray(image.astype(X.dtype))
 
 
-def _codes(X: Any, components: Components, setting: Setting, n_jobs: int | None, *, robust: bool) -> GroupCodes:
+def _codes(X: Any, components: Components, alpha: float, huber: float | None, n_jobs: int | None) -> GroupCodes:
     tol = 1e-6 if X.dtype == namespace(X).float64 else 1e-5
-    huber = setting.huber if robust else None
-    return group_lasso(X, components, setting.alpha, huber=huber, tol=tol, n_jobs=n_jobs)
+    return group_lasso(X, components, alpha, huber=huber, tol=tol, n_jobs=n_jobs)
