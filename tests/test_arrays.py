@@ -20,6 +20,7 @@ from reference import certificate, huber_certificate
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso
 from sdgs._arrays import Repeated, on_host, put, to_host
 from sdgs._decision import Decision
+from sdgs._views import Setting, Training, learn_view
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.decomposition._array import ArrayAlternation
@@ -290,6 +291,17 @@ def test_the_classifier_is_the_same(elsewhere, digits, case):
     if case != "the paper's":
         assert model.penalty_ == expected.penalty_
         np.testing.assert_allclose(to_host(model.predict_proba(there)), expected.predict_proba(X_test), atol=1e-3)
+
+
+def test_images_of_samples_that_are_close_to_each_other(elsewhere):
+    """Positive samples of unit norm in float32: their distances are small differences of squares."""
+    X = 50 + np.random.default_rng(0).standard_normal((80, 4))
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    training = Training(1e-4, "brp", 100, 1e-2, 8, 0, None)
+    setting = Setting(None, 1, 0.1, gamma=1.0)
+    view = learn_view(X, csr_array(np.ones((80, 1))), setting, training)
+    found = view._parts(elsewhere(X), None)[1]
+    np.testing.assert_allclose(to_host(found), view.chart.transform(X), atol=1e-3)
 
 
 def test_a_model_is_on_the_host_wherever_it_was_learnt(elsewhere, digits, tmp_path):

@@ -193,6 +193,7 @@ FORGERIES = {
         lambda file: file.document["members"][0]["setting"].update(gamma=1.0),
         "landmarks.* is missing",
     ),
+    "the seed of no kernel": (lambda file: file.document["members"][0].update(landmarks_seed=1), "there is none"),
     "entries of no row": (
         lambda file: file.arrays["member0.residual.indptr"].__setitem__(slice(1, 3), [9, 1]),
         "indptr is out of range",
@@ -222,6 +223,25 @@ def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
     write(tmp_path / "forged.sdgs", FORMAT, 1, "0.1", content.document, content.arrays)
     with pytest.raises(ModelFileError, match=r"forged\.sdgs, written by sdgs '0\.1', does not hold"):
         sdgs.load(tmp_path / "forged.sdgs")
+
+
+@pytest.mark.parametrize("gamma", [None, 0, -1.0, "1", True, {"numpy": "<f8", "value": 1.0}])
+def test_forged_kernels_are_refused(gamma, tmp_path):
+    content = read(Path(__file__).parent / "models" / "v3-kernel.sdgs", FORMAT, (VERSION,))
+    content.document["members"][0]["landmarks_gamma"] = gamma
+    write(tmp_path / "forged.sdgs", FORMAT, VERSION, "0.1", content.document, content.arrays)
+    with pytest.raises(ModelFileError, match="landmarks_gamma must be"):
+        sdgs.load(tmp_path / "forged.sdgs")
+
+
+def test_an_old_kernel_may_have_a_gamma_of_numpy(tmp_path):
+    path = Path(__file__).parent / "models" / "v2-kernel.sdgs"
+    content = read(path, FORMAT, (2,))
+    content.document["members"][0]["setting"]["gamma"] = {"numpy": "<f4", "value": 1.0}
+    write(tmp_path / "old.sdgs", FORMAT, 2, "0.1", content.document, content.arrays)
+    X = np.random.default_rng(0).standard_normal((5, 8))
+    found, expected = (sdgs.load(file).decision_function(X) for file in (tmp_path / "old.sdgs", path))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_frame_of_labels_asks_for_pandas(monkeypatch):

@@ -12,7 +12,7 @@ from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._readout import calibrate
 from sdgs._scaling import learn_scaling, possible_scalings
 from sdgs._search import Trial, relative_cost, walk
-from sdgs._views import Setting, landmarks
+from sdgs._views import Setting, landmarks, relative_gamma
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 START = Setting("rows", 4, 0.1)
@@ -75,16 +75,15 @@ def test_the_walk_passes_over_what_is_too_dear():
     assert best.setting.n_components == 6
 
 
-@pytest.mark.parametrize(
-    ("with_a_kernel", "last"), [({None: 0.9, 0.1: 0.8, 0.05: 0.7}, None), ({0.1: 0.6, 0.05: 0.7}, 0.05)]
-)
-def test_the_walk_goes_back_down_an_axis_that_comes_again(with_a_kernel, last):
-    huber = ("huber", (None, 0.1, 0.05))
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("with_a_kernel", "last"), [({None: 0.9, 0.05: 0.7}, None), ({None: 0.6, 0.05: 0.7}, 0.05)])
+def test_the_walk_goes_back_along_an_axis_that_comes_again(with_a_kernel, last, order):
+    huber = ("huber", (None, 0.1, 0.05)[::order])
     without = {None: 0.1, 0.1: 0.2, 0.05: 0.3}
     attempt = attempts(lambda s: (without if s.gamma is None else with_a_kernel)[s.huber])
     best, tried = walk(START, [huber, ("gamma", (None, 1.0)), huber], attempt)
     assert (best.setting.gamma, best.setting.huber) == (1.0, last)
-    assert len(tried) == 3 + len(with_a_kernel)
+    assert len(tried) == 5
 
 
 def test_the_walk_tries_nothing_twice():
@@ -158,11 +157,11 @@ def test_the_budget_is_kept(digits):
     small, large = (SDGSClassifierCV(budget=b, random_state=0).fit(train.X, train.Y) for b in (1.0, 6.0))
     costs = [
         sum(
-            0.75 * relative_cost(Setting(**p), 10, 64, min(1000, len(train.X) * 2 // 3))
+            0.75 * relative_cost(Setting(**p), 10, 64, landmarks("auto", len(train.X) * 2 // 3))
             for p in m.cv_results_["params"]
         )
         + sum(
-            0.25 * relative_cost(Setting(**p), 10, 64, min(1000, len(train.X) * 2 // 3))
+            0.25 * relative_cost(Setting(**p), 10, 64, landmarks("auto", len(train.X)))
             for p, used in zip(m.cv_results_["params"], m.cv_results_["averaged"], strict=True)
             if used
         )
@@ -342,6 +341,31 @@ def test_a_kernel_takes_samples_of_any_scale():
     for samples in (X, 1e-3 * X, 50 + X, csr_array(50 + X)):
         model = SDGSClassifier(2, scaling=None, gamma=1.0, random_state=0).fit(samples[:400], Y[:400])
         assert metrics.accuracy(Y[400:], model.predict(samples[400:])) > 0.8
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gamma_is_relative_to_the_variance_unless_that_is_rounding(dtype):
+    X = np.random.default_rng(0).standard_normal((300, 5)).astype(dtype)
+    variance = X.astype(np.float64).var(axis=0).sum()
+    for samples in (X, csr_array(X)):
+        assert relative_gamma(2.0, samples) == pytest.approx(2 / variance, rel=1e-5)
+    assert relative_gamma(2.0, 1000 + X) == pytest.approx(2 / variance, rel=1e-3)
+    assert relative_gamma(2.0, (1e-7 * X).astype(dtype)) == pytest.approx(2e14 / variance, rel=1e-4)
+    tiny = 1e-155 if dtype == np.float64 else 1e-20
+    for nothing in (np.full((60, 4), 0.1, dtype=dtype), np.zeros((2, 3), dtype=dtype), (tiny * X).astype(dtype)):
+        assert relative_gamma(2.0, nothing) == 2
+        assert np.isfinite(
+            SDGSClassifier(1, scaling=None, gamma=1.0, cv=2)
+            .fit(nothing, np.arange(2 * len(nothing)).reshape(-1, 2) % 3 == 0)
+            .decision_function(nothing)
+        ).all()
+
+
+def test_the_variance_is_taken_by_blocks(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((301, 7))
+    whole = relative_gamma(1.0, X)
+    monkeypatch.setattr("sdgs._views._BLOCK_BYTES", 8 * 7 * 20)
+    assert relative_gamma(1.0, X) == pytest.approx(whole, rel=1e-13)
 
 
 def test_more_landmarks_for_more_samples():

@@ -18,7 +18,7 @@ from sdgs._validation import check_choice, check_number, has_missing, is_sparse
 from sdgs._views import Setting
 
 _GLANCE = 1000  # samples that say what a scaling will likely be
-HUBERS = (None, 0.1, 0.05)  # what "auto" chooses from; for samples of unit norm
+HUBERS = (None, 0.1, 0.05, 0.025)  # what "auto" chooses from; for samples of unit norm
 
 
 class SDGSClassifier(SDGSModel):
@@ -47,13 +47,13 @@ class SDGSClassifier(SDGSModel):
         Weight of the residual at prediction (mu): entries that a sample's code misses by more than this count by their
         sign and no longer by their size. For rows of unit norm a good value is somewhat above the size of a usual
         entry's noise, and below ``alpha``. None is the paper's prediction, without a residual. ``"auto"`` goes from
-        None to 0.1 and 0.05 as far as that gains a tenth of a point in cross-validation, for dense samples; for sparse
-        ones it is None.
+        None to 0.1, 0.05 and 0.025 as far as that gains a tenth of a point in cross-validation, for dense samples; for
+        sparse ones it is None.
     gamma : float or None, default=None
         For labels that no linear method can tell apart: they are also read from an approximate map
-        (:class:`sklearn.kernel_approximation.Nystroem`) of the kernel exp(-gamma ||x - x'||^2 / v), where v is the
-        variance of the samples, all features together: 1 is a good value whatever their scale. Dirty samples are
-        cleaned before they are mapped.
+        (:class:`sklearn.kernel_approximation.Nystroem`) of the kernel exp(-gamma ||x - x'||^2 / v), where v is the sum
+        of the variances of the features: 1 is a good value whatever their scale. Samples are scaled, and dirty ones
+        cleaned, before they are mapped.
     n_landmarks : int or "auto", default="auto"
         Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is a tenth of them,
         but at least 1000 and at most 3000.
@@ -129,8 +129,9 @@ class SDGSClassifier(SDGSModel):
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
 
     Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
-    decomposition and the ridge regression are then learnt from all. Where the sample, its code and the norms of that
-    have more than 4096 columns together, labels are read from the 4096 that say most of them, each column for itself.
+    decomposition and the ridge regression are then learnt from all. Where the sample, its image under a kernel, its
+    code and the norms of that have more than 4096 columns together, labels are read from the 4096 that say most of
+    them, each column for itself.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
     Samples that do not fit in memory come as a Dask array: docs/large-data.md.
 

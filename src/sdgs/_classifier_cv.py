@@ -18,7 +18,7 @@ from sdgs._views import Setting, landmarks
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
-_GAMMAS = (None, 1.0, 2.0)
+_GAMMAS = (None, 1.0)
 
 
 class SDGSClassifierCV(SDGSModel):
@@ -40,9 +40,10 @@ class SDGSClassifierCV(SDGSModel):
     alphas : float, sequence of floats or "auto", default="auto"
         Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
     hubers : float, None, sequence of such, or "auto", default="auto"
-        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1 and 0.05.
+        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1, 0.05
+        and 0.025.
     gammas : float, None, sequence of such, or "auto", default="auto"
-        Kernels to choose from, in order. ``"auto"`` is None, 1 and 2 for dense samples, and None alone for sparse ones.
+        Kernels to choose from, in order. ``"auto"`` is None and 1 for dense samples, and None alone for sparse ones.
     penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
         Ridge penalties to choose from.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
@@ -50,7 +51,8 @@ class SDGSClassifierCV(SDGSModel):
         ones, ``"rows"`` and ``"columns"`` for dense ones; but only ``"columns"`` for dense ones of which a feature is
         often negative, and only ``"rows"`` for sparse ones with missing entries.
     n_averaged : int, default=3
-        Settings that are averaged, if as many are tried. Prediction takes as many times as long.
+        Settings that are averaged, if as many are tried. Prediction takes as many times as long. With kernels each has
+        landmarks of its own where there are more samples than ``max_rows``.
     budget : float, default=10
         Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.

@@ -399,7 +399,9 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
     def _check_parameters(self) -> None:
         """What is common; also before prediction, for ``set_params`` may have come in between."""
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
-        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+        if isinstance(self.n_landmarks, str):
+            check_choice(self.n_landmarks, "n_landmarks", ("auto",))
+        else:
             check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.metric, "metric", METRICS)
         check_choice(self.at_least_one, "at_least_one", ("auto", True, False))

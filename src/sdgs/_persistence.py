@@ -70,10 +70,16 @@ def _with(member: Any, **fields: Any) -> Any:
     return member | fields
 
 
+def _plain(gamma: Any) -> float | None:
+    """A setting's, which may be of numpy, or none."""
+    gamma = decoded(gamma)
+    return None if gamma is None else float(gamma)
+
+
 # What a member of a version would say in the next one.
 _UPDATES: Mapping[int, Callable[[Any], Any]] = {
     1: lambda member: _with(member, norm="l1"),
-    2: lambda member: _with(member, landmarks_gamma=member["setting"]["gamma"]),
+    2: lambda member: _with(member, landmarks_gamma=_plain(member["setting"]["gamma"])),
 }
 
 

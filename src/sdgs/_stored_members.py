@@ -78,6 +78,8 @@ def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, 
     setting = _setting(setting_content, k)
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
+    if setting.gamma is None and (seed is not None or gamma is not None):
+        raise ValueError("landmarks_seed and landmarks_gamma are of a kernel, and there is none.")
     chart = None if setting.gamma is None else _chart(gamma, seed, at, arrays, p)
     view = View(setting, decomposition, chart, p, k, check_choice(norm, "norm", ("l1", "l2")))
     if chart is not None and arrays.has(f"{at}kernel.components"):  # of version 2 or before

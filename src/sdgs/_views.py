@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from sdgs._arrays import like, namespace, on_host, take, to_host
@@ -129,14 +130,15 @@ class View:
         are Euclidean, so that nothing that is read depends on which axes stand for a subspace: where its singular
         values are all but equal, those are a matter of rounding.
         """
-        result = self.codes(X, n_jobs)
-        cleaned = cleaned_samples(X, result, self.decomposition.components)
-        if self.chart is None:
-            return [cleaned, result.codes, group_norms(result, self.norm)]
-        image = _image(self.chart, cleaned)
-        if self.image_components is not None:
-            result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
-        return [cleaned, image, result.codes, group_norms(result, self.norm)]
+        if self.chart is not None and self.image_components is not None:
+            cleaned = self.cleaned(X, n_jobs)
+            image = [_image(self.chart, cleaned)]
+            result = _codes(image[0], self.image_components, self.setting.alpha, None, n_jobs)
+        else:
+            result = self.codes(X, n_jobs)
+            cleaned = cleaned_samples(X, result, self.decomposition.components)
+            image = [] if self.chart is None else [_image(self.chart, cleaned)]
+        return [cleaned, *image, result.codes, group_norms(result, self.norm)]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""
@@ -249,21 +251,23 @@ def learn_view(
     view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM)
     if setting.gamma is not None:
         cleaned_by = (ranks, setting.alpha, setting.huber) if is_dirty(X, setting) else None
-        chart = once(
-            (setting.scaling, setting.gamma, setting.draw, cleaned_by),
-            lambda: _learn_chart(view.cleaned(X, training.n_jobs), setting, training),
-        )
+
+        def learn_chart() -> Nystroem:
+            return _learn_chart(view.cleaned(X, training.n_jobs), setting, training)
+
+        # No other setting has landmarks of its own draw, and a map is large.
+        chart = learn_chart() if setting.draw else once((setting.scaling, setting.gamma, cleaned_by), learn_chart)
         view = replace(view, chart=chart)
     return view.narrowed(X, labels, training.n_jobs)
 
 
 def _learn_chart(X: Any, setting: Setting, training: Training) -> Nystroem:
-    """The map of a kernel that ``gamma`` scales by how far cleaned samples are from each other."""
+    """The map of a kernel of cleaned samples, which goes by how far they are from each other."""
     X = narrow_indices(X) if issparse(X) else to_host(X)
     assert setting.gamma is not None
-    n_landmarks = landmarks(training.n_landmarks, X.shape[0])
     seed = (training.seed + setting.draw) % 2**32
-    return Nystroem(gamma=setting.gamma / _variance(X), n_components=n_landmarks, random_state=seed).fit(X)
+    gamma = relative_gamma(float(setting.gamma), X)
+    return Nystroem(gamma=gamma, n_components=landmarks(training.n_landmarks, X.shape[0]), random_state=seed).fit(X)
 
 
 def landmarks(asked_for: int | str, n: int) -> int:
@@ -272,10 +276,22 @@ def landmarks(asked_for: int | str, n: int) -> int:
     return min(n, min(max(n // 10, few), many) if isinstance(asked_for, str) else int(asked_for))
 
 
-def _variance(X: Any) -> float:
-    """Of samples, all columns together: half the mean square distance of two; 1 if they are all the same."""
-    variances = mean_variance_axis(X, axis=0)[1] if issparse(X) else X.var(axis=0, dtype=np.float64)
-    return float(np.sum(variances, dtype=np.float64)) or 1.0
+def relative_gamma(gamma: float, X: Any) -> float:
+    """``gamma`` over the variance of samples on this machine, all columns together: half their mean square distance.
+
+    As it is where that is rounding, or so small that distances are.
+    """
+    if issparse(X):
+        means, variances = mean_variance_axis(X, axis=0)
+    else:
+        means, variances = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
+        for rows in gen_batches(X.shape[0], max(_BLOCK_BYTES // (8 * X.shape[1]), 1)):
+            variances += np.square(X[rows] - means).sum(axis=0) / X.shape[0]
+    variance, square = (float(np.sum(values, dtype=np.float64)) for values in (variances, np.square(means)))
+    precision = np.finfo(X.dtype)
+    if variance > precision.eps * square and gamma < variance * precision.max**0.5:
+        return gamma / variance
+    return gamma
 
 
 def decomposed(X: Any, labels: Any, setting: Setting, training: Training) -> Decomposition:
@@ -310,9 +326,14 @@ def is_dirty(X: Any, setting: Setting) -> bool:
 def _image(chart: Nystroem, X: Any) -> Any:
     if not on_host(X):
         xp = namespace(X)
-        landmarks, turn = (xp.astype(like(A, X), X.dtype) for A in (chart.components_, chart.normalization_.T))
-        squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(landmarks * landmarks, axis=1)[None, :]
-        distances = squares - 2 * X @ xp.matrix_transpose(landmarks)
+        # Square distances as differences of squares need all the digits that there are: so from the middle.
+        middle = chart.components_.mean(axis=0, dtype=np.float64)
+        points, middle, turn = (
+            xp.astype(like(A, X), X.dtype) for A in (chart.components_ - middle, middle, chart.normalization_.T)
+        )
+        X = X - middle
+        squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(points * points, axis=1)[None, :]
+        distances = squares - 2 * X @ xp.matrix_transpose(points)
         return xp.exp(-float(chart.gamma) * xp.maximum(distances, xp.zeros_like(distances))) @ turn
     image = chart.transform(narrow_indices(X) if issparse(X) else X)
     return np.ascontiguousarray(image.astype(X.dtype))
