@@ -295,7 +295,7 @@ def test_the_classifier_is_the_same(elsewhere, digits, case):
 
 def test_images_of_samples_that_are_close_to_each_other(elsewhere):
     """Positive samples of unit norm in float32: their distances are small differences of squares."""
-    X = 50 + np.random.default_rng(0).standard_normal((80, 4))
+    X = 500 + np.random.default_rng(0).standard_normal((80, 4))
     X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
     training = Training(1e-4, "brp", 100, 1e-2, 8, 0, None)
     setting = Setting(None, 1, 0.1, gamma=1.0)
