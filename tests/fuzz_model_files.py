@@ -162,7 +162,7 @@ def fuzz(cases, seed, folder):
     for number, model in enumerate(small_models()):
         model.save(folder / f"{number}.sdgs")
         contents.append((folder / f"{number}.sdgs").read_bytes())
-    contents += [path.read_bytes() for path in sorted((Path(__file__).parent / "models").glob("v1-*.sdgs"))]
+    contents += [path.read_bytes() for path in sorted((Path(__file__).parent / "models").glob("v*.sdgs"))]
     rng, path, count = np.random.default_rng(seed), folder / "fuzzed.sdgs", Counter()
     samples = np.abs(np.random.default_rng(1).standard_normal((3, 5)))
     for case in range(cases):

@@ -369,7 +369,7 @@ def test_the_variance_is_taken_by_blocks(monkeypatch):
 
 
 def test_more_landmarks_for_more_samples():
-    assert [landmarks("auto", n) for n in (30, 1500, 20_000, 10**6)] == [30, 1000, 2000, 3000]
+    assert [landmarks("auto", n) for n in (30, 800, 4000, 10**6)] == [30, 300, 1000, 2000]
     assert [landmarks(np.int64(50), n) for n in (30, 100)] == [30, 50]
 
 

@@ -55,8 +55,8 @@ class SDGSClassifier(SDGSModel):
         of the variances of the features: 1 is a good value whatever their scale. Samples are scaled, and dirty ones
         cleaned, before they are mapped.
     n_landmarks : int or "auto", default="auto"
-        Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is a tenth of them,
-        but at least 1000 and at most 3000.
+        Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is a quarter of
+        them, but at least 300 and at most 2000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1

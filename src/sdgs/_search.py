@@ -205,7 +205,7 @@ def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks:
     cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
     width = max(n_features + 5 * n_labels, 100)  # below it everything else takes as long
     kernel = 1 if setting.gamma is None else max(0.6 * (1 + n_landmarks / width), 1)
-    return float(cost * (1 if setting.huber is None else 1.5) * kernel)
+    return float(cost * (1 if setting.huber is None else 1.5) + kernel - 1)
 
 
 def walk(

@@ -33,7 +33,7 @@ _TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one g
 _PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
 _DEVICE_BYTES = 1 << 31  # the same on a device, where many rows at once are what it is for
-_LANDMARKS = 1000, 3000  # of a kernel, at least and at most, where nobody says how many
+_LANDMARKS = 300, 2000  # of a kernel, at least and at most, where nobody says how many
 _SPARSE_PAYS = 8  # times as many columns as stored entries
 
 
@@ -273,7 +273,7 @@ def _learn_chart(X: Any, setting: Setting, training: Training) -> Nystroem:
 def landmarks(asked_for: int | str, n: int) -> int:
     """How many of n samples a kernel is computed with; by itself more where there are more to learn from."""
     few, many = _LANDMARKS
-    return min(n, min(max(n // 10, few), many) if isinstance(asked_for, str) else int(asked_for))
+    return min(n, min(max(n // 4, few), many) if isinstance(asked_for, str) else int(asked_for))
 
 
 def relative_gamma(gamma: float, X: Any) -> float:
