@@ -253,8 +253,8 @@ def test_a_kernel_sees_cleaned_samples():
     assert np.isfinite(Z).all()
     cleaned = member.view.cleaned(member.scaling(X)[0], None)
     np.testing.assert_allclose(Z[:, :64], cleaned)
-    np.testing.assert_allclose(Z[:, 64 : 64 + 600], chart.transform(cleaned), atol=1e-12)
-    assert without == 64 + 600 + sum(map(len, components))
+    np.testing.assert_allclose(Z[:, 64 : 64 + 300], chart.transform(cleaned), atol=1e-12)
+    assert without == 64 + 300 + sum(map(len, components))
     np.testing.assert_allclose(chart.gamma, 1 / cleaned.var(axis=0).sum())
     f1 = metrics.f1(
         clean.Y[500:],
