@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +234,14 @@ def test_archived_models_are_the_same_when_they_are_saved_again(name, norm, tmp_
     assert [member.view.norm for member in model._members] == [norm] * len(model._members)
     assert all(member.view.image_components is not None for member in model._members)
     assert_same(model, again(model, tmp_path))
+
+
+def test_codes_of_images_may_have_another_length():
+    member = sdgs.load(ARCHIVE / "v2-kernel.sdgs")._members[0]
+    view = replace(member.view, image_components=tuple(C[:1] for C in member.view.image_components))
+    (parts,) = view.blocks(np.ones((2, 8)), None)
+    assert view.widths == (8 + 10 + 3, 8 + 10 + 3 + 3)
+    assert sum(part.shape[1] for part in parts) == view.widths[1]
 
 
 def test_archived_model_is_whole():

@@ -40,8 +40,7 @@ class SDGSClassifierCV(SDGSModel):
     alphas : float, sequence of floats or "auto", default="auto"
         Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
     hubers : float, None, sequence of such, or "auto", default="auto"
-        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1, 0.05
-        and 0.025.
+        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1, 0.05 and 0.025.
     gammas : float, None, sequence of such, or "auto", default="auto"
         Kernels to choose from, in order. ``"auto"`` is None and 1 for dense samples, and None alone for sparse ones.
     penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
