@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import sdgs
 from fuzz_model_files import fuzz
@@ -190,10 +191,24 @@ FORGERIES = {
     ),
     "a norm of one's own": (lambda file: file.document["members"][0].update(norm="l3"), "norm must be one of"),
     "a kernel where there are no landmarks": (
-        lambda file: file.document["members"][0]["setting"].update(gamma=1.0),
+        lambda file: (
+            file.document["members"][0]["setting"].update(gamma=1.0),
+            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0}),
+        ),
         "landmarks.* is missing",
     ),
-    "the seed of no kernel": (lambda file: file.document["members"][0].update(landmarks_seed=1), "there is none"),
+    "a gamma without a kernel": (
+        lambda file: file.document["members"][0]["setting"].update(gamma=1.0),
+        "its JSON should have name, gamma",
+    ),
+    "a kernel without a gamma": (
+        lambda file: file.document["members"][0].update(kernel={"name": "rbf", "gamma": 1.0}),
+        "a kernel without a gamma",
+    ),
+    "labels read from the middle": (
+        lambda file: file.document["readout"].update(read_from={"tuple": ["code"]}),
+        "read_from should be the first of sample, code, norms",
+    ),
     "entries of no row": (
         lambda file: file.arrays["member0.residual.indptr"].__setitem__(slice(1, 3), [9, 1]),
         "indptr is out of range",
@@ -226,11 +241,45 @@ def test_forged_content_of_an_old_version_is_refused(members, tmp_path):
 
 
 @pytest.mark.parametrize("gamma", [None, 0, -1.0, "1", True, {"numpy": "<f8", "value": 1.0}])
-def test_forged_kernels_are_refused(gamma, tmp_path):
-    content = read(Path(__file__).parent / "models" / "v3-kernel.sdgs", FORMAT, (VERSION,))
-    content.document["members"][0]["landmarks_gamma"] = gamma
-    write(tmp_path / "forged.sdgs", FORMAT, VERSION, "0.1", content.document, content.arrays)
-    with pytest.raises(ModelFileError, match="landmarks_gamma must be"):
+@pytest.mark.parametrize("version", [3, 4])
+def test_forged_kernels_are_refused(version, gamma, tmp_path):
+    content = read(Path(__file__).parent / "models" / f"v{version}-kernel.sdgs", FORMAT, (version,))
+    member = content.document["members"][0]
+    member.update({"landmarks_gamma": gamma} if version == 3 else {"kernel": member["kernel"] | {"gamma": gamma}})
+    write(tmp_path / "forged.sdgs", FORMAT, version, "0.1", content.document, content.arrays)
+    with pytest.raises(ModelFileError, match=r"gamma must be|are of a kernel"):
+        sdgs.load(tmp_path / "forged.sdgs")
+
+
+def below_zero(file):
+    file.arrays["member0.landmarks.weights"][0] = -1
+
+
+def empty(file):
+    for name in ("dense", "map"):
+        file.arrays[f"member0.landmarks.{name}"] = file.arrays[f"member0.landmarks.{name}"][:0]
+
+
+def sparse(file):
+    landmarks = csr_array(file.arrays.pop("member0.landmarks.dense"))
+    for name in ("data", "indices", "indptr"):
+        file.arrays[f"member0.landmarks.{name}"] = getattr(landmarks, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (below_zero, "weights are below zero, or of sparse"),
+        (sparse, "weights are below zero, or of sparse"),
+        (empty, "map"),
+        (lambda file: file.document["members"][0]["kernel"].update(name="linear"), "the kernel's name must be one of"),
+    ],
+)
+def test_forged_maps_are_refused(change, message, tmp_path):
+    content = read(Path(__file__).parent / "models" / "v4-kernel.sdgs", FORMAT, (4,))
+    change(content)
+    write(tmp_path / "forged.sdgs", FORMAT, 4, "0.1", content.document, content.arrays)
+    with pytest.raises(ModelFileError, match=message):
         sdgs.load(tmp_path / "forged.sdgs")
 
 

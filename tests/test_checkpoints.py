@@ -149,7 +149,7 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
     options = {"tol": 1e-2, "random_state": 0, "checkpoint": tmp_path}
     result = decompose(data.X, data.Y, **options)
     (path,) = tmp_path.iterdir()
-    content = read(path, "sdgs-checkpoint", (3,))
+    content = read(path, "sdgs-checkpoint", (4,))
     for change in (
         {"U": content.arrays["U"][1:]},
         {"C": content.arrays["C"].astype(np.float32)},
@@ -158,7 +158,7 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
         {"values": np.ones(1), "places": np.array([data.X.size])},
         {"objective": np.ones((2, 2))},
     ):
-        write(path, "sdgs-checkpoint", 3, "0", content.document, {**content.arrays, **change})
+        write(path, "sdgs-checkpoint", 4, "0", content.document, {**content.arrays, **change})
         with pytest.warns(UserWarning, match="of no use"):
             assert_same(decompose(data.X, data.Y, **options), result)
 
@@ -242,7 +242,7 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
     estimator = SDGSClassifier(random_state=0, checkpoint=tmp_path)
     first = clone(estimator).fit(data.X, data.Y)
     (path,) = (path for path in tmp_path.iterdir() if b'"choice"' in path.read_bytes())
-    content = read(path, "sdgs-checkpoint", (3,))
+    content = read(path, "sdgs-checkpoint", (4,))
     for change in (
         {"choice": np.array([9, 0])},
         {"choice": np.array([1])},
@@ -250,7 +250,7 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
         {"scores": np.ones((200, 5))},
         {"more": np.ones(3)},
     ):
-        write(path, "sdgs-checkpoint", 3, "0", content.document, {**content.arrays, **change})
+        write(path, "sdgs-checkpoint", 4, "0", content.document, {**content.arrays, **change})
         with pytest.warns(UserWarning, match="of no use"):
             assert_same(clone(estimator).fit(data.X, data.Y), first)
 

@@ -202,7 +202,7 @@ def test_fit_is_the_estimators(run, songs, tmp_path):
         "scaling": model.scaling_,
         "huber": None,
         "penalty": model.penalty_,
-        "uses_norms": model.uses_norms_,
+        "read_from": list(model.read_from_),
     }
     assert json.loads(run("info", songs / "train.csv", "-l", "is_*", "--json").stdout)["scaling"] == model.scaling_
 

@@ -277,7 +277,7 @@ CLASSIFIERS = {
 
 
 def assert_same_model(found, expected, data):
-    for name in ("scaling_", "huber_", "penalty_", "uses_norms_", "n_iter_", "n_features_in_"):
+    for name in ("scaling_", "huber_", "penalty_", "read_from_", "n_iter_", "n_features_in_"):
         assert getattr(found, name, None) == getattr(expected, name, None)
     np.testing.assert_array_equal(found.classes_, expected.classes_)
     X = data.blocks()

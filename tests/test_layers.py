@@ -31,7 +31,8 @@ ALLOWED = {
         {"dask", "distributed"},
     ),
     "_scaling": ({"_arrays", "_rows", "_validation"}, set()),
-    "_views": ({"_arrays", "_rows", "_validation", "coding", "decomposition"}, set()),
+    "_chart": ({"_arrays", "_rows"}, set()),
+    "_views": ({"_arrays", "_chart", "_validation", "coding", "decomposition"}, set()),
     "_readout": ({"_arrays", "_readout_kernel"}, set()),
     "_readout_kernel": ({"_compiled"}, set()),
     "_decision": ({"_arrays"}, set()),
@@ -48,11 +49,12 @@ ALLOWED = {
     "_checkpoint": ({"_arrays", "", "_container"}, set()),
     "_plain_values": ({"_container"}, set()),
     "_stored_members": (
-        {"_container", "_member", "_plain_values", "_readout", "_scaling", "_validation", "_views", "decomposition"},
+        {"_chart", "_container", "_member", "_plain_values", "_readout", "_scaling", "_validation", "_views"}
+        | {"decomposition"},
         set(),
     ),
     "_persistence": (
-        {"", "_container", "_decision", "_plain_values", "_readout", "_stored_members", "_validation"},
+        {"", "_container", "_decision", "_plain_values", "_readout", "_stored_members", "_validation", "_views"},
         set(),
     ),
     "_model": (
@@ -73,7 +75,7 @@ ALLOWED = {
     ),
     "_load": ({"_classifier", "_classifier_cv", "_persistence"}, set()),
     "_classifier": ({"_arrays", "_member", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
-    "_classifier_cv": ({"_classifier", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
+    "_classifier_cv": ({"_chart", "_classifier", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
     "baselines": ({"_base", "_rows", "_validation"}, set()),
     "metrics": ({"_validation"}, set()),
     "datasets": ({"_rows", "_validation"}, {"pyarrow"}),

@@ -216,7 +216,9 @@ def test_predictions_of_another_process_are_the_same(data, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "P.npy"), model.predict_proba(data.X))
 
 
-@pytest.mark.parametrize("name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge", "v2-kernel", "v3-kernel"])
+@pytest.mark.parametrize(
+    "name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge", "v2-kernel", "v3-kernel", "v4-kernel"]
+)
 def test_archived_models_still_load(name):
     with np.load(ARCHIVE / f"{name}-expected.npz") as expected:
         X, labels, scores = expected["X"], expected["labels"], expected["scores"]
@@ -240,8 +242,8 @@ def test_codes_of_images_may_have_another_length():
     member = sdgs.load(ARCHIVE / "v2-kernel.sdgs")._members[0]
     view = replace(member.view, image_components=tuple(C[:1] for C in member.view.image_components))
     (parts,) = view.blocks(np.ones((2, 8)), None)
-    assert view.widths == (8 + 10 + 3, 8 + 10 + 3 + 3)
-    assert sum(part.shape[1] for part in parts) == view.widths[1]
+    assert view.widths == (10, 10 + 8, 10 + 8 + 3, 10 + 8 + 3 + 3)
+    assert sum(part.shape[1] for part in parts) == view.widths[-1]
 
 
 def test_archived_model_is_whole():

@@ -18,7 +18,7 @@ from sdgs._validation import check_choice, check_number, has_missing, is_sparse
 from sdgs._views import Setting
 
 _GLANCE = 1000  # samples that say what a scaling will likely be
-HUBERS = (None, 0.1, 0.05, 0.025)  # what "auto" chooses from; for samples of unit norm
+HUBERS = (None, 0.05, 0.025)  # what "auto" chooses from; for samples of unit norm
 
 
 class SDGSClassifier(SDGSModel):
@@ -47,16 +47,16 @@ class SDGSClassifier(SDGSModel):
         Weight of the residual at prediction (mu): entries that a sample's code misses by more than this count by their
         sign and no longer by their size. For rows of unit norm a good value is somewhat above the size of a usual
         entry's noise, and below ``alpha``. None is the paper's prediction, without a residual. ``"auto"`` goes from
-        None to 0.1, 0.05 and 0.025 as far as that gains a tenth of a point in cross-validation, for dense samples; for
+        None to 0.05 and 0.025 as far as that gains a tenth of a point in cross-validation, for dense samples; for
         sparse ones it is None.
     gamma : float or None, default=None
         For labels that no linear method can tell apart: they are also read from an approximate map
-        (:class:`sklearn.kernel_approximation.Nystroem`) of the kernel exp(-gamma ||x - x'||^2 / v), where v is the sum
-        of the variances of the features: 1 is a good value whatever their scale. Samples are scaled, and dirty ones
-        cleaned, before they are mapped.
+        (:class:`sklearn.kernel_approximation.Nystroem`) of the Laplacian kernel exp(-gamma d(x, x') / D), where d is
+        the sum of the differences of the features, of dense samples in standard deviations, and D its mean: 1 or 2 is a
+        good value whatever their scale. Dirty samples are cleaned before they are mapped.
     n_landmarks : int or "auto", default="auto"
-        Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is a quarter of
-        them, but at least 300 and at most 2000.
+        Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is half of
+        them, of sparse ones a quarter, but at least 1000 or 500, if there are as many, and at most 2000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
@@ -159,9 +159,10 @@ class SDGSClassifier(SDGSModel):
         The weight of the residual that is used.
     penalty_ : float
         The ridge penalty that is used; only with ``readout="ridge"``.
-    uses_norms_ : bool
-        Whether the ridge regression also reads the norms of the labels' parts of the code; only with
-        ``readout="ridge"``. Chosen in cross-validation, as the penalty.
+    read_from_ : tuple of str
+        What the ridge regression reads, of "kernel" (the map, with ``gamma``), "sample", "code" and "norms" (of the
+        labels' parts of the code): as many of these as it takes, in this order; only with ``readout="ridge"``. Chosen
+        in cross-validation, as the penalty.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if ``X`` was a DataFrame with string column names.
@@ -257,7 +258,7 @@ class SDGSClassifier(SDGSModel):
         member = self._members[0]
         if self.readout == "norm":  # then the code can be weighted anew after the fit
             view = replace(member.view, setting=replace(member.view.setting, alpha=self.alpha))
-            parts = [view.codes(block, self.n_jobs).l1_norms() for block in member.scaled_blocks(X)]
+            parts = [view.codes(block, self.n_jobs).l1_norms() for block, _ in member.scaled_blocks(X)]
             return namespace(X).concat(parts)
         if member.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to read labels out by ridge.')

@@ -9,28 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from sdgs._chart import landmarks
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
 from sdgs._search import MOST_ROWS, Trial, relative_cost, walk
-from sdgs._validation import check_int, check_number, is_sparse, on_workers
-from sdgs._views import Setting, landmarks
+from sdgs._validation import check_int, check_number, has_missing, is_sparse, on_workers
+from sdgs._views import Setting
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
-_GAMMAS = (None, 1.0)
+_GAMMAS = (None, 1.5)
+_LEVEL = 0.01  # settings that are worse by more than this are not averaged with the best
 
 
 class SDGSClassifierCV(SDGSModel):
     """SDGS that finds its parameters by cross-validation, and averages the best few settings.
 
-    A setting is a scaling of the samples, a weight of the residual, a kernel or none, a rank and a weight of the group
+    A setting is a scaling of the samples, a kernel or none, a weight of the residual, a rank and a weight of the group
     penalty; the parameters of :class:`SDGSClassifier`, which says what each means. The search begins at that class's
-    defaults and goes along one parameter after the other, in this order, as far as predictions get better (and with a
-    kernel back along the weight of the residual: what only a kernel understands may have looked corrupted). Every
+    defaults and goes along one parameter after the other, in this order, as far as predictions get better. Every
     setting is tried with all ridge penalties, on the same folds, and settings that differ in ``alpha`` alone share
-    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples, as far as ``budget`` allows.
-    What they say on average is calibrated and decided on, as for one.
+    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples, as far as ``budget`` allows
+    and they are about as good as the best. What they say on average is calibrated and decided on, as for one.
 
     Parameters
     ----------
@@ -40,9 +41,10 @@ class SDGSClassifierCV(SDGSModel):
     alphas : float, sequence of floats or "auto", default="auto"
         Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
     hubers : float, None, sequence of such, or "auto", default="auto"
-        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.1, 0.05 and 0.025.
+        Weights of the residual to choose from, in order. ``"auto"`` is None, 0.05 and 0.025 for dense samples, and
+        None alone for sparse ones.
     gammas : float, None, sequence of such, or "auto", default="auto"
-        Kernels to choose from, in order. ``"auto"`` is None and 1 for dense samples, and None alone for sparse ones.
+        Kernels to choose from, in order. ``"auto"`` is None and 1.5.
     penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
         Ridge penalties to choose from.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
@@ -50,8 +52,8 @@ class SDGSClassifierCV(SDGSModel):
         ones, ``"rows"`` and ``"columns"`` for dense ones; but only ``"columns"`` for dense ones of which a feature is
         often negative, and only ``"rows"`` for sparse ones with missing entries.
     n_averaged : int, default=3
-        Settings that are averaged, if as many are tried. Prediction takes as many times as long. With kernels each has
-        landmarks of its own where there are more samples than ``max_rows``.
+        Settings that are averaged, if as many are within a point of the best. Prediction takes as many times as long.
+        With kernels each has landmarks of its own where there are more samples than ``max_rows``.
     budget : float, default=10
         Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
@@ -69,12 +71,12 @@ class SDGSClassifierCV(SDGSModel):
     ----------
     cv_results_ : dict of lists
         For each setting that was tried: ``params``, ``score`` (``metric`` in cross-validation, less the loss for the
-        Hamming loss), ``penalty``, ``uses_norms``, ``seconds``, and ``averaged``, whether it is one of the best.
+        Hamming loss), ``penalty``, ``read_from``, ``seconds``, and ``averaged``, whether it is one of the best.
     best_score_ : float
         That of the setting where the search ended, on the samples that it was tried on.
     best_params_ : dict
         That setting. Another may have scored higher by less than a tenth of a point.
-    scaling_, huber_, gamma_, n_components_, alpha_, penalty_, uses_norms_
+    scaling_, huber_, gamma_, n_components_, alpha_, penalty_, read_from_
         The same, one by one.
     decomposition_, components_, scaler_, n_iter_
         Of the best setting, as for :class:`SDGSClassifier`; so are ``transform`` and ``contributions``.
@@ -157,7 +159,9 @@ class SDGSClassifierCV(SDGSModel):
         spent, seconds = 0.0, list[float]()
 
         def cost_of(setting: Setting, learnt_from: int) -> float:
-            return relative_cost(setting, k, X.shape[1], landmarks(self.n_landmarks, learnt_from))
+            sparse = is_sparse(X)
+            number = landmarks(self.n_landmarks, learnt_from, sparse=sparse)
+            return relative_cost(setting, k, X.shape[1], number, sparse=sparse)
 
         def cost_to_try(setting: Setting) -> float:
             return float(trying * cost_of(setting, cross_fit.rows.size * (self.cv - 1) // self.cv))
@@ -165,8 +169,13 @@ class SDGSClassifierCV(SDGSModel):
         def cost_to_fit(setting: Setting) -> float:
             return fitting * cost_of(setting, n)
 
-        def affordable(setting: Setting) -> bool:
-            """Whether it could be used as well if it turns out to be the best, and averaged with simple ones."""
+        complete = not has_missing(X)
+
+        def worth_it(setting: Setting, best: Trial) -> bool:
+            """Whether it matters, and could be used if it turns out to be the best, and averaged with simple ones."""
+            unread = best.setting.gamma is not None and "code" not in best.read_from
+            if unread and complete and setting.huber is None and _but_codes(setting) == _but_codes(best.setting):
+                return False
             others = min(self.n_averaged - 1, len(seconds))
             cost = cost_to_try(setting) + cost_to_fit(setting) + fitting * others
             return bool(spent + cost <= self.budget)
@@ -187,7 +196,7 @@ class SDGSClassifierCV(SDGSModel):
             return trial
 
         with self._task.part("choose", n_parts=None, share=0.75) as choosing:
-            first, tried = walk(start, axes, attempt, affordable)
+            first, tried = walk(start, axes, attempt, worth_it)
         costs = [cost_to_fit(trial.setting) for trial in tried]
         ranked = self._to_average(first, tried, costs, self.budget - spent)
         best = [tried[i] for i in ranked]
@@ -195,7 +204,7 @@ class SDGSClassifierCV(SDGSModel):
             "params": [trial.setting.parameters() for trial in tried],
             "score": [trial.value for trial in tried],
             "penalty": [trial.penalty for trial in tried],
-            "uses_norms": [trial.uses_norms for trial in tried],
+            "read_from": [trial.read_from for trial in tried],
             "seconds": seconds,
             "averaged": [i in ranked for i in range(len(tried))],
         }
@@ -212,27 +221,26 @@ class SDGSClassifierCV(SDGSModel):
         self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
 
     def _to_average(self, first: Trial, tried: list[Trial], costs: list[float], left: float) -> list[int]:
-        """Where the search ended, and after it the best settings, as far as the budget goes."""
+        """Where the search ended, and after it the best settings that are about as good, as far as the budget goes."""
         ranked: list[int] = []
         for i in sorted(range(len(tried)), key=lambda i: (tried[i] is not first, -tried[i].value)):
-            if ranked and (len(ranked) == self.n_averaged or costs[i] > left):
-                break
-            ranked.append(i)
-            left -= costs[i]
+            level = tried[i].value >= first.value - _LEVEL and costs[i] <= left
+            if not ranked or (level and len(ranked) < self.n_averaged):
+                ranked.append(i)
+                left -= costs[i]
         return ranked
 
     def _axes(self, X: Any, n_labels: int) -> list[tuple[str, tuple[Any, ...]]]:
         """What is chosen from, parameter by parameter, in the order of the search.
 
-        What no linear method can tell apart may look corrupted to it: so with a kernel ``huber`` is asked about again.
+        What no linear method can tell apart may look corrupted to it: so kernels come before ``huber``.
         """
         ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= max(X.shape[1], X.shape[0] / 10))
-        huber = ("huber", _given(self.hubers, HUBERS))
+        # Entries of sparse data are words and the like: few, and none of them wild. So no huber for them.
         return [
             ("scaling", possible_scalings(X) if self.scaling == "auto" else (self.scaling,)),
-            huber,
-            ("gamma", _given(self.gammas, (None,) if is_sparse(X) or on_workers(X) else _GAMMAS)),
-            huber,
+            ("gamma", _given(self.gammas, (None,) if on_workers(X) else _GAMMAS)),
+            ("huber", _given(self.hubers, (None,) if is_sparse(X) else HUBERS)),
             ("n_components", _given(self.n_components, ranks)),
             ("alpha", _given(self.alphas, _ALPHAS)),
         ]
@@ -253,6 +261,11 @@ def _given(values: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
     if isinstance(values, str):
         return default
     return tuple(values) if np.ndim(values) else (values,)
+
+
+def _but_codes(setting: Setting) -> Setting:
+    """Without what only codes depend on."""
+    return replace(setting, n_components=0, alpha=0.0)
 
 
 def _first(name: str, values: tuple[Any, ...]) -> Any:

@@ -21,12 +21,16 @@ class Member:
     def scores(self, X: Any, n_jobs: int | None) -> Any:
         """Near 1 where a label is likely, near 0 where not."""
         assert self.ridge is not None
-        blocks = self.scaled_blocks(X)
-        found = [self.ridge.scores(parts) for block in blocks for parts in self.view.blocks(block, n_jobs)]
+        width = self.ridge.coef.shape[1]
+        found = [
+            self.ridge.scores(parts)
+            for block, norms in self.scaled_blocks(X)
+            for parts in self.view.blocks(block, n_jobs, norms, width)
+        ]
         return namespace(found[0]).concat(found)
 
-    def scaled_blocks(self, X: Any) -> Iterator[Any]:
-        """Samples scaled, some rows after the other: nothing is as large as X."""
+    def scaled_blocks(self, X: Any) -> Iterator[tuple[Any, Any]]:
+        """Samples scaled, and the norms that they had, some rows after the other: nothing is as large as X."""
         step = self.view.block_rows(X)
         for start in range(0, X.shape[0], step):
-            yield self.scaling(X[start : min(start + step, X.shape[0]), :])[0]
+            yield self.scaling(X[start : min(start + step, X.shape[0]), :])

@@ -168,22 +168,23 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         else:
             thresholds = np.asarray(self.decision, dtype=np.float64)
             self._decision = Decision(self.metric, at_least_one, thresholds=thresholds)
-        self.penalty_, self.uses_norms_ = trials[0].penalty, trials[0].uses_norms
+        self.penalty_, self.read_from_ = trials[0].penalty, trials[0].read_from
 
     def _member(
         self, X: Any, labels: Any, scaling: Scaling, setting: Setting, training: Training, trial: Trial | None = None
     ) -> Member:
         """A view of a setting, learnt from all samples; and if it was tried out, how labels are read from it."""
         if on_workers(X):
-            read = None if trial is None else (trial.penalty, trial.uses_norms)
+            read = None if trial is None else (trial.penalty, trial.read_from)
             member: Member = X.learn_member(labels, scaling, setting, training, read)
             return member
-        scaled = scaling(X)[0]
-        view = learn_view(scaled, labels, setting, training)
+        scaled, norms = scaling(X)
+        view = learn_view(scaled, labels, setting, training, norms=norms)
         ridge = None
         if trial is not None:
-            width = view.widths[trial.uses_norms]
-            ridge = next(ridge_path(view.blocks(scaled, self.n_jobs), labels, [trial.penalty], [width]))
+            width = view.width(trial.read_from)
+            blocks = view.blocks(scaled, self.n_jobs, norms, width)
+            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width]))
         return Member(scaling, view.on_host(), ridge)  # wherever it was learnt: to be saved, and asked about any array
 
     def _set_attributes(self) -> None:

@@ -20,9 +20,10 @@ from sdgs._plain_values import decoded, decoded_columns, dtype_name, dtype_of, e
 from sdgs._readout import Calibration
 from sdgs._stored_members import describe_member, fields_of, flag, restored_member
 from sdgs._validation import check_choice, check_int, check_number
+from sdgs._views import PARTS
 
 FORMAT = "sdgs-model"
-VERSION = 3
+VERSION = 4
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 _NOT_STORED = ("checkpoint",)  # where to write is no business of a file
 _MOST_THREADS = 1024  # that a file may ask for
@@ -54,7 +55,7 @@ def load_model(path: Path, kinds: Sequence[Any]) -> Any:
         kind = by_name[check_choice(content.document["class"], "class", tuple(by_name))]
         document = content.document
         for version in range(content.version, VERSION):
-            document = document | {"members": [_UPDATES[version](member) for member in document["members"]]}
+            document = _UPDATES[version](document)
         return _restored(kind, document, ArraysOf(content.arrays))
     except BROKEN as error:
         raise ModelFileError(
@@ -63,11 +64,15 @@ def load_model(path: Path, kinds: Sequence[Any]) -> Any:
         ) from None
 
 
-def _with(member: Any, **fields: Any) -> Any:
-    """A member with fields that it had not in an older version."""
-    if any(name in member for name in fields):
-        raise ValueError(f"its version has no {', '.join(fields)} yet.")
-    return member | fields
+def _members_with(document: Any, fields: Callable[[Any], dict[str, Any]], without: Sequence[str] = ()) -> Any:
+    """A document whose members have fields that they had not in an older version, and others no longer."""
+    members = []
+    for member in document["members"]:
+        new = fields(member)
+        if any(name in member for name in new):
+            raise ValueError(f"its version has no {', '.join(new)} yet.")
+        members.append({name: value for name, value in member.items() if name not in without} | new)
+    return document | {"members": members}
 
 
 def _plain(gamma: Any) -> float | None:
@@ -76,10 +81,30 @@ def _plain(gamma: Any) -> float | None:
     return None if gamma is None else float(gamma)
 
 
-# What a member of a version would say in the next one.
+def _with_kernels_by_name(document: Any) -> Any:
+    """Version 3 had kernels of one kind, and norms that were read or not."""
+
+    def kernel(member: Any) -> dict[str, Any]:
+        gamma = member["landmarks_gamma"]
+        if (gamma is None) != (member["landmarks_seed"] is None):
+            raise ValueError("landmarks_seed and landmarks_gamma are of a kernel.")
+        return {"kernel": None if gamma is None else {"name": "rbf", "gamma": gamma}, "reads_kernel_first": False}
+
+    document = _members_with(document, kernel, ("landmarks_seed", "landmarks_gamma"))
+    readout = document["readout"]
+    if readout is not None:
+        parts = PARTS[document["members"][0]["kernel"] is None :]
+        read_from = parts if flag(readout["uses_norms"]) else parts[:-1]
+        readout = {name: value for name, value in readout.items() if name != "uses_norms"}
+        readout["read_from"] = encoded(read_from, "read_from_")
+    return document | {"readout": readout}
+
+
+# What a document of a version would say in the next one.
 _UPDATES: Mapping[int, Callable[[Any], Any]] = {
-    1: lambda member: _with(member, norm="l1"),
-    2: lambda member: _with(member, landmarks_gamma=_plain(member["setting"]["gamma"])),
+    1: lambda document: _members_with(document, lambda _: {"norm": "l1"}),
+    2: lambda document: _members_with(document, lambda member: {"landmarks_gamma": _plain(member["setting"]["gamma"])}),
+    3: _with_kernels_by_name,
 }
 
 
@@ -103,7 +128,7 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         decision = model._decision
         document["readout"] = {
             "penalty": encoded(model.penalty_, "penalty_"),
-            "uses_norms": bool(model.uses_norms_),
+            "read_from": encoded(model.read_from_, "read_from_"),
             "metric": decision.metric,
             "at_least_one": bool(decision.at_least_one),
             "top": decision.top,
@@ -234,10 +259,13 @@ def _restore_target(model: Any, content: Any, k: int) -> None:
 
 def _restore_readout(model: Any, content: Any, k: int, arrays: ArraysOf) -> None:
     """How the scores of the members become probabilities and labels."""
-    penalty, uses_norms, metric, at_least_one, top = fields_of(
-        content, "penalty", "uses_norms", "metric", "at_least_one", "top"
+    penalty, read_from, metric, at_least_one, top = fields_of(
+        content, "penalty", "read_from", "metric", "at_least_one", "top"
     )
-    model.penalty_, model.uses_norms_ = decoded(penalty), flag(uses_norms)
+    parts = model._members[0].view.parts
+    model.penalty_, model.read_from_ = decoded(penalty), decoded(read_from)
+    if model.read_from_ not in [parts[:depth] for depth in range(1, len(parts) + 1)]:
+        raise ValueError(f"read_from should be the first of {', '.join(parts)}.")
     check_number(model.penalty_, "penalty_", positive=True)
     slope, offset = (arrays.take(f"calibration.{name}", "f", k) for name in ("slope", "offset"))
     model._calibration = Calibration(slope, offset)

@@ -57,7 +57,8 @@ def ridge_path(
     blocks = iter(blocks)
     first = next(blocks)
     blocks = chain([first], blocks)
-    if Y.shape[0] >= min(widths) or not on_host(first[0]):
+    # Factors of Z Z^T are as large as Z has rows, and each width needs its own.
+    if len(widths) * Y.shape[0] ** 3 >= max(widths) ** 3 or not on_host(first[0]):
         yield from ridges(_moments(blocks, Y), penalties, widths)
     else:
         Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])

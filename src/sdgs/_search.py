@@ -23,7 +23,7 @@ from sdgs._progress import Task
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
 from sdgs._validation import has_missing, on_workers
-from sdgs._views import Setting, Training, chosen, learn_view, side_by_side, telling_columns
+from sdgs._views import Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
@@ -45,8 +45,9 @@ class Trial:
     setting : Setting
     penalty : float
         The best ridge penalty.
-    uses_norms : bool
-        Whether the norms of the code are better read or left out.
+    read_from : tuple of str
+        The parts of what a setting offers that labels are best read from: the leading ones of ``PARTS``, of which
+        there is no "kernel" without ``gamma``.
     value : float
         The metric on the cross-fitted scores, calibrated and decided on; the larger the better.
     rows : ndarray of shape (m,)
@@ -57,7 +58,7 @@ class Trial:
 
     setting: Setting
     penalty: float
-    uses_norms: bool
+    read_from: tuple[str, ...]
     value: float
     rows: NDArray[np.intp]
     scores: Array
@@ -97,7 +98,7 @@ class CrossFit:
         n = self._Y.shape[0]
         folds = KFold(min(n_folds, n), shuffle=True, random_state=training.seed).split(self._Y) if n >= 2 else ()
         self._folds: list[Fold] = list(folds)
-        self._scaled: tuple[str | None, Any] | None = None
+        self._scaled: tuple[str | None, Any, Any] | None = None
         self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
 
     def __call__(self, setting: Setting, task: Task | None = None) -> Trial:
@@ -113,39 +114,44 @@ class CrossFit:
             except (IndexError, TypeError, ValueError):
                 checkpoint.distrust("it does not fit the data.")
         trial = self._tried(setting, task)
-        choice = np.array([self._penalties.index(trial.penalty), trial.uses_norms], dtype=np.int64)
+        choice = np.array([self._penalties.index(trial.penalty), len(trial.read_from)], dtype=np.int64)
         checkpoint.store({"choice": choice, "value": np.array(trial.value), "scores": trial.scores})
         return trial
 
     def _restored(self, setting: Setting, choice: NDArray[np.int64], value: Array, scores: Array) -> Trial:
-        number, uses_norms = choice.tolist()
+        number, depth = choice.tolist()
         if scores.shape != self._Y.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one column a label.")
-        return Trial(setting, self._penalties[number], bool(uses_norms), float(value), self.rows, scores)
+        return Trial(setting, self._penalties[number], parts_of(setting)[:depth], float(value), self.rows, scores)
 
     def _tried(self, setting: Setting, task: Task) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
-            self._scaled = setting.scaling, self._scalings(setting.scaling)(self._X)[0]
+            self._scaled = setting.scaling, *self._scalings(setting.scaling)(self._X)
             self._known = [{} for _ in self._folds]
-        X, n_jobs = self._scaled[1], self._training.n_jobs
+        (_, X, norms), n_jobs, parts = self._scaled, self._training.n_jobs, parts_of(setting)
 
-        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, int]]:
+        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, ...]]:
             (train, test), known = self._folds[fold], self._known[fold]
-            mine, others = take_rows(X, train), take_rows(X, test)
-            view = learn_view(mine, self._labels[train], setting, self._training, known=known)
-            return view.blocks(mine, n_jobs), view.blocks(others, n_jobs), view.widths
+            (mine, lengths), (others, other_lengths) = (
+                (take_rows(X, rows), norms[like(rows, norms)]) for rows in (train, test)
+            )
+            view = learn_view(mine, self._labels[train], setting, self._training, norms=lengths, known=known)
+            return view.blocks(mine, n_jobs, lengths), view.blocks(others, n_jobs, other_lengths), view.widths
 
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
             warnings.simplefilter("ignore", ConvergenceWarning)
-            without, with_norms = cross_fitted(features, self._Y, folds, self._penalties, 2)
+            paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts))
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-        choices = [(penalty, True, scores) for penalty, scores in zip(self._penalties, with_norms, strict=True)]
-        choices += [(penalty, False, scores) for penalty, scores in zip(self._penalties, without, strict=True)]
+        choices = [
+            (penalty, parts[: depth + 1], scores)
+            for depth in reversed(range(len(parts)))
+            for penalty, scores in zip(self._penalties, paths[depth], strict=True)
+        ]
         decision, Y = self._decision, self._Y[some]
         with task.part("penalties"):
-            penalty, uses_norms, scores = max(choices, key=lambda choice: _value(choice[2][some, :], Y, decision))
-        return Trial(setting, penalty, uses_norms, _value(scores, self._Y, decision), self.rows, to_host(scores))
+            penalty, read_from, scores = max(choices, key=lambda choice: _value(choice[2][some, :], Y, decision))
+        return Trial(setting, penalty, read_from, _value(scores, self._Y, decision), self.rows, to_host(scores))
 
     def best_scaling(self, candidates: Sequence[str], *, for_subspaces: bool) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
@@ -193,46 +199,43 @@ def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int) -> float:
+def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int, *, sparse: bool = False) -> float:
     """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
 
     A code takes time by its length, and up to the square of it where the subspaces together have more dimensions than
-    there are features, and overlap. A kernel takes it by the columns that labels are then read from, against those
-    without it: measured were 1.6 times for 3.6 times as many, 6.7 for 9.8 and 2.1 for 2.6.
+    there are features, and overlap. A kernel takes as long again, of sparse samples longer, and by the columns that
+    labels are then read from, against those without it: measured were 2 to 4 times in all, and 2 to 5.
     """
     length = float(np.mean(setting.n_components)) / 4
     crowd = min(4 * length * n_labels / n_features, length)
     cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
     width = max(n_features + 5 * n_labels, 100)  # below it everything else takes as long
-    kernel = 1 if setting.gamma is None else max(0.6 * (1 + n_landmarks / width), 1)
-    return float(cost * (1 if setting.huber is None else 1.5) + kernel - 1)
+    kernel = 0 if setting.gamma is None else (3 if sparse else 1.2) + 0.2 * n_landmarks / width
+    return float(cost * (1 if setting.huber is None else 1.5) + kernel)
 
 
 def walk(
     start: Setting,
     axes: Sequence[tuple[str, Sequence[Any]]],
     attempt: Callable[[Setting], Trial],
-    affordable: Callable[[Setting], bool] = lambda _: True,
+    worth_it: Callable[[Setting, Trial], bool] = lambda *_: True,
 ) -> tuple[Trial, list[Trial]]:
     """The best setting found and all tried, from ``start`` along one axis after the other as far as it gets better.
 
     On each axis, a parameter and its values in order, it goes up from where it is while that helps, and if it did not
-    help at all, down. Help is a tenth of a point: less is chance, and often has its price. What is not ``affordable``
-    is passed over. An axis that comes again is only asked whether where it began is better by now: what helped before
-    may no longer be needed.
+    help at all, down. Help is a tenth of a point: less is chance, and often has its price. What is not ``worth_it``,
+    given the best so far, is passed over.
     """
     best = attempt(start)
     tried = {start: best}
-    for number, (name, values) in enumerate(axes):
-        if name in dict(axes[:number]):
-            values = tuple(dict.fromkeys(getattr(setting, name) for setting in (best.setting, start)))
+    for name, values in axes:
         here = values.index(getattr(best.setting, name))
         for step in (1, -1):
             place = here + step
             while 0 <= place < len(values):
                 setting = replace(best.setting, **{name: values[place]})
                 if setting not in tried:
-                    if not affordable(setting):
+                    if not worth_it(setting, best):
                         place += step
                         continue
                     tried[setting] = attempt(setting)

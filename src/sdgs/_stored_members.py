@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 
+from sdgs._chart import Chart
 from sdgs._container import ArraysOf
 from sdgs._member import Member
 from sdgs._plain_values import decoded, encoded
 from sdgs._readout import Ridge
 from sdgs._scaling import SCALINGS, Scaling
-from sdgs._validation import check_choice, check_int, check_number, check_ranks
+from sdgs._validation import check_choice, check_number, check_ranks
 from sdgs._views import Setting, View
 from sdgs.decomposition import Decomposition
 
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 _ROUNDING = 5e-5  # of products of orthonormal rows; group_lasso allows twice as much
-_LARGEST = 1e7  # entry of a Nystroem map: eigenvalues below 1e-12 are taken for that
+_LARGEST = 1e7  # entry of the map of a kernel: landmarks that are the same have 1e6 at most
 
 
 def fields_of(content: Any, *names: str) -> list[Any]:
@@ -64,26 +64,26 @@ def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
         "scaler": scaled_by,
         "unit_rows": member.scaling.to_unit_rows,
         "converged": bool(view.decomposition.converged),
-        "landmarks_seed": None if view.chart is None else int(view.chart.random_state),
-        "landmarks_gamma": None if view.chart is None else float(view.chart.gamma),
+        "kernel": None if view.chart is None else {"name": view.chart.kernel, "gamma": float(view.chart.gamma)},
+        "reads_kernel_first": True,
         "norm": view.norm,
     }
 
 
 def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, reads_by_ridge: bool) -> Member:
     """The opposite, for ``p`` features and ``k`` labels."""
-    setting_content, scaled_by, unit_rows, converged, seed, gamma, norm = fields_of(
-        content, "setting", "scaler", "unit_rows", "converged", "landmarks_seed", "landmarks_gamma", "norm"
+    setting_content, scaled_by, unit_rows, converged, kernel, kernel_first, norm = fields_of(
+        content, "setting", "scaler", "unit_rows", "converged", "kernel", "reads_kernel_first", "norm"
     )
     setting = _setting(setting_content, k)
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
-    if setting.gamma is None and (seed is not None or gamma is not None):
-        raise ValueError("landmarks_seed and landmarks_gamma are of a kernel, and there is none.")
-    chart = None if setting.gamma is None else _chart(gamma, seed, at, arrays, p)
+    if setting.gamma is None and kernel is not None:
+        raise ValueError("it has a kernel without a gamma.")
+    chart = None if setting.gamma is None else _chart(kernel, at, arrays, p)
     view = View(setting, decomposition, chart, p, k, check_choice(norm, "norm", ("l1", "l2")))
     if chart is not None and arrays.has(f"{at}kernel.components"):  # of version 2 or before
-        view = replace(view, image_components=_components(f"{at}kernel.", arrays, chart.components_.shape[0], k))
+        view = replace(view, image_components=_components(f"{at}kernel.", arrays, chart.size, k))
     if arrays.has(f"{at}columns"):
         columns = arrays.indices(f"{at}columns", sum(view._sizes))
         if columns.size == 0 or (np.diff(columns) <= 0).any():
@@ -95,7 +95,21 @@ def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, 
         if coef.shape[1] not in view.widths:
             raise ValueError(f"{at}ridge.coef has {coef.shape[1]} columns, of which the member has {view.widths}.")
         ridge = Ridge(coef, intercept)
+    if chart is not None and not flag(kernel_first):
+        view, ridge = _with_kernel_first(view, ridge, chart.size)
     return Member(Scaling(scaler, flag(unit_rows)), view, ridge)
+
+
+def _with_kernel_first(view: View, ridge: Ridge | None, m: int) -> tuple[View, Ridge | None]:
+    """An old member, which has the sample before the ``m`` columns of the kernel."""
+    place = np.arange(sum(view._sizes))
+    place[: view.n_features + m] = np.r_[m : view.n_features + m, :m]
+    if view.columns is not None:
+        place = place[view.columns]
+        view = replace(view, columns=np.sort(place))
+    if ridge is not None:
+        ridge = replace(ridge, coef=ridge.coef[:, np.argsort(place[: ridge.coef.shape[1]])])
+    return view, ridge
 
 
 def _setting(content: Any, k: int) -> Setting:
@@ -183,29 +197,36 @@ def _components(at: str, arrays: ArraysOf, p: int, k: int) -> tuple[Array, ...]:
     return components
 
 
-def _describe_chart(chart: Nystroem, at: str, arrays: Arrays) -> None:
-    if issparse(chart.components_):
-        _describe_sparse(chart.components_, f"{at}landmarks.", arrays)
+def _describe_chart(chart: Chart, at: str, arrays: Arrays) -> None:
+    if issparse(chart.landmarks):
+        _describe_sparse(chart.landmarks, f"{at}landmarks.", arrays)
     else:
-        arrays[f"{at}landmarks.dense"] = chart.components_
-    arrays[f"{at}landmarks.rows"] = _whole(chart.component_indices_)
-    arrays[f"{at}landmarks.map"] = chart.normalization_
+        arrays[f"{at}landmarks.dense"] = chart.landmarks
+    arrays[f"{at}landmarks.map"] = chart.turn if chart.kernel == "laplacian" else np.ascontiguousarray(chart.turn.T)
+    if chart.weights is not None:
+        arrays[f"{at}landmarks.weights"] = chart.weights
 
 
-def _chart(gamma: Any, seed: Any, at: str, arrays: ArraysOf, p: int) -> Nystroem:
+def _chart(content: Any, at: str, arrays: ArraysOf, p: int) -> Chart:
+    name, gamma = fields_of(content, "name", "gamma")
     if arrays.has(f"{at}landmarks.dense"):
         landmarks = arrays.take(f"{at}landmarks.dense", "f", None, p)
     else:
         landmarks = _sparse(f"{at}landmarks.", arrays, p)
     m = landmarks.shape[0]
-    gamma = check_number(gamma, "landmarks_gamma", positive=True)
-    chart = Nystroem(gamma=gamma, n_components=m, random_state=check_int(seed, "landmarks_seed", minimum=0))
-    chart.components_, chart.n_features_in_, chart._n_features_out = landmarks, p, m
-    chart.component_indices_ = arrays.take(f"{at}landmarks.rows", "i", m)
-    chart.normalization_ = arrays.take(f"{at}landmarks.map", "f", m, m)
-    if m == 0 or np.abs(chart.normalization_).max() > _LARGEST:
+    turn = arrays.take(f"{at}landmarks.map", "f", m, m)
+    if m == 0 or np.abs(turn).max() > _LARGEST:
         raise ValueError(f"{at}landmarks.map is empty, or too large.")
-    return chart
+    if arrays.has(f"{at}landmarks.rows"):  # of version 3 or before, where they came from
+        arrays.take(f"{at}landmarks.rows", "i", m)
+    weights = None
+    if arrays.has(f"{at}landmarks.weights"):
+        weights = arrays.take(f"{at}landmarks.weights", "f", p)
+        if (weights < 0).any() or issparse(landmarks):
+            raise ValueError(f"{at}landmarks.weights are below zero, or of sparse landmarks.")
+    kernel: Any = check_choice(name, "the kernel's name", ("laplacian", "rbf"))
+    turn = turn if kernel == "laplacian" else turn.T
+    return Chart(kernel, check_number(gamma, "the kernel's gamma", positive=True), weights, landmarks, turn)
 
 
 def _describe_sparse(matrix: csr_array, at: str, arrays: Arrays) -> None:

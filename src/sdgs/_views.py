@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.kernel_approximation import Nystroem
-from sklearn.utils import gen_batches
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from sdgs._arrays import like, namespace, on_host, take, to_host
-from sdgs._rows import narrow_indices
+from sdgs._chart import Chart, landmarks, learn_chart
 from sdgs._validation import has_missing
 from sdgs.coding import GroupCodes, Norm, cleaned_samples, group_lasso, group_norms
 from sdgs.decomposition import Decomposition, decompose
@@ -25,6 +22,7 @@ from sdgs.decomposition import Decomposition, decompose
 Array = NDArray[np.floating[Any]]
 Components = tuple[Array, ...]
 
+PARTS = ("kernel", "sample", "code", "norms")  # that labels are read from
 NORM: Norm = "l2"
 # Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
 WIDEST = 4096
@@ -33,7 +31,6 @@ _TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one g
 _PENALTY = 1.0  # for samples of unit norm
 _BLOCK_BYTES = 1 << 28  # of what is read from, dense
 _DEVICE_BYTES = 1 << 31  # the same on a device, where many rows at once are what it is for
-_LANDMARKS = 300, 2000  # of a kernel, at least and at most, where nobody says how many
 _SPARSE_PAYS = 8  # times as many columns as stored entries
 
 
@@ -71,13 +68,15 @@ class Training:
 class View:
     """Samples as a setting sees them: cleaned, and coded over subspaces that were learnt from the training samples.
 
-    With ``chart`` labels are read from the images of cleaned samples under that map as well. A kernel of corrupted
+    With ``chart`` labels are read from the images of cleaned samples under that map first of all. A kernel of corrupted
     entries would be corrupted itself, and one of missing entries does not exist: so the linear code cleans first.
+
+    Samples come with the ``norms`` that they had before they were scaled (None: one), which a kernel asks about.
     """
 
     setting: Setting
     decomposition: Decomposition
-    chart: Nystroem | None
+    chart: Chart | None
     n_features: int
     n_labels: int
     norm: Norm  # of the labels' parts of a code; "l1" only in old models
@@ -94,12 +93,16 @@ class View:
             return X
         return cleaned_samples(X, self.codes(X, n_jobs), self.decomposition.components)
 
-    def blocks(self, X: Any, n_jobs: int | None) -> Iterator[list[Any]]:
-        """The features of scaled samples, for some rows after the other: matrices that are side by side."""
+    def blocks(self, X: Any, n_jobs: int | None, norms: Any = None, width: int | None = None) -> Iterator[list[Any]]:
+        """The features of scaled samples, for some rows after the other: matrices that are side by side.
+
+        All of them, or as many parts as ``width`` leading features need.
+        """
         step = self.block_rows(X)
         for start in range(0, X.shape[0], step):
-            part = X[start : min(start + step, X.shape[0]), :]
-            yield side_by_side(chosen(self._parts(part, n_jobs), self.columns))
+            rows = slice(start, min(start + step, X.shape[0]))
+            parts = self._parts(X[rows, :], n_jobs, None if norms is None else norms[rows], width)
+            yield side_by_side(chosen(parts, self.columns))
 
     def block_rows(self, X: Any) -> int:
         """Samples whose features are made in one go."""
@@ -108,54 +111,79 @@ class View:
         return max((_BLOCK_BYTES if on_host(X) else _DEVICE_BYTES) // (8 * width), 1024)
 
     @property
-    def widths(self) -> tuple[int, int]:
-        """How many of the features to read without and with the last ones, the norms."""
-        first = sum(self._sizes[:-1])
-        if self.columns is None:
-            return first, first + self.n_labels
-        return int(np.searchsorted(self.columns, first)), self.columns.size
+    def parts(self) -> tuple[str, ...]:
+        """What labels can be read from, the surest first."""
+        return parts_of(self.setting)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many of the features there are up to each of the parts."""
+        ends = np.cumsum(self._sizes)
+        return tuple((ends if self.columns is None else np.searchsorted(self.columns, ends)).tolist())
+
+    def width(self, read_from: Sequence[str]) -> int:
+        """How many of the features these parts have, the leading ones."""
+        return self.widths[len(read_from) - 1]
 
     @property
     def _sizes(self) -> list[int]:
         """Columns of each of the parts."""
-        image = [] if self.chart is None else [self.chart.components_.shape[0]]
+        image = [] if self.chart is None else [self.chart.size]
         components = self.image_components or self.decomposition.components
-        return [self.n_features, *image, sum(C.shape[0] for C in components), self.n_labels]
+        return [*image, self.n_features, sum(C.shape[0] for C in components), self.n_labels]
 
-    def _parts(self, X: Any, n_jobs: int | None) -> list[Any]:
-        """The sample, cleaned; its image under the map, if there is one; its code; and last the norms of the code.
+    def _parts(self, X: Any, n_jobs: int | None, norms: Any = None, width: int | None = None) -> list[Any]:
+        """The image of the sample under the map, if there is one; the sample, cleaned; its code; the code's norms.
 
         The signs of the code say much where a label always pushes a sample the same way, as words do, and its norms
-        where a label has no such direction. Where they are not needed norms only harm, so they can be left out. They
-        are Euclidean, so that nothing that is read depends on which axes stand for a subspace: where its singular
-        values are all but equal, those are a matter of rounding.
+        where a label has no such direction. Where they are not needed they only harm, so the last of these can be left
+        out. Norms are Euclidean, so that nothing that is read depends on which axes stand for a subspace: where its
+        singular values are all but equal, those are a matter of rounding.
         """
-        if self.chart is not None and self.image_components is not None:
+        before_code = self.widths[-3]
+        if self.image_components is not None:
+            assert self.chart is not None
             cleaned = self.cleaned(X, n_jobs)
-            image = [_image(self.chart, cleaned)]
-            result = _codes(image[0], self.image_components, self.setting.alpha, None, n_jobs)
+            image = self.chart.image(cleaned, norms)
+            result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
+            return [image, cleaned, result.codes, group_norms(result, self.norm)]
+        if width is not None and width <= before_code:
+            cleaned = self.cleaned(X, n_jobs)
+            code = []
         else:
             result = self.codes(X, n_jobs)
             cleaned = cleaned_samples(X, result, self.decomposition.components)
-            image = [] if self.chart is None else [_image(self.chart, cleaned)]
-        return [cleaned, *image, result.codes, group_norms(result, self.norm)]
+            code = [result.codes, group_norms(result, self.norm)]
+        return [*([] if self.chart is None else [self.chart.image(cleaned, norms)]), cleaned, *code]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""
         return replace(self, decomposition=self.decomposition.without_rows())
 
-    def narrowed(self, X: Any, labels: Any, n_jobs: int | None) -> "View":
-        """The same for reading from no more than ``WIDEST`` features: those that say most in samples X."""
+    def narrowed(self, X: Any, labels: Any, n_jobs: int | None, norms: Any = None) -> "View":
+        """The same for reading from no more than ``WIDEST`` features: those that say most in samples X.
+
+        A kernel's belong together, and stay.
+        """
         if sum(self._sizes) <= WIDEST:
             return self
+        image = 0 if self.chart is None else self.chart.size
         some = slice(None, None, -(-X.shape[0] // _LOOKED_AT))
-        return replace(self, columns=telling_columns(self._parts(X[some, :], n_jobs), labels[some], WIDEST))
+        parts = self._parts(X[some, :], n_jobs, None if norms is None else norms[some])
+        columns = telling_columns(parts[self.chart is not None :], labels[some], max(WIDEST - image, 0))
+        assert columns is not None
+        return replace(self, columns=np.concatenate([np.arange(image), image + columns]))
 
     def on_host(self) -> "View":
         """The same, wherever it was learnt."""
         if on_host(self.decomposition.residual):
             return self
         return replace(self, decomposition=self.decomposition.on_host())
+
+
+def parts_of(setting: Setting) -> tuple[str, ...]:
+    """What labels can be read from with a setting, the surest first."""
+    return PARTS if setting.gamma is not None else PARTS[1:]
 
 
 def telling_columns(parts: Sequence[Any], labels: Any, most: int) -> NDArray[np.intp] | None:
@@ -201,7 +229,7 @@ def chosen(parts: Sequence[Any], columns: NDArray[np.intp] | None) -> Sequence[A
     """Of matrices side by side, these columns."""
     if columns is None:
         return parts
-    bounds = np.cumsum([0, *(part.shape[1] for part in parts)])
+    bounds = np.cumsum([0, *(part.shape[1] for part in parts)])  # the last parts may not be there
     cuts = np.searchsorted(columns, bounds)
     return [
         part[:, columns[first:last] - start]
@@ -233,9 +261,10 @@ def learn_view(
     setting: Setting,
     training: Training,
     *,
+    norms: Any = None,
     known: MutableMapping[Hashable, Any] | None = None,
 ) -> View:
-    """The view of a setting, learnt from scaled samples and their labels.
+    """The view of a setting, learnt from scaled samples, the norms that they had before, and their labels.
 
     ``known`` holds what settings that were learnt from the same samples have in common, and is added to.
     """
@@ -252,46 +281,16 @@ def learn_view(
     if setting.gamma is not None:
         cleaned_by = (ranks, setting.alpha, setting.huber) if is_dirty(X, setting) else None
 
-        def learn_chart() -> Nystroem:
-            return _learn_chart(view.cleaned(X, training.n_jobs), setting, training)
+        def learnt() -> Chart:
+            gamma, seed = float(setting.gamma), (training.seed + setting.draw) % 2**32  # type: ignore[arg-type]
+            number = landmarks(training.n_landmarks, X.shape[0], sparse=issparse(X))
+            observed = ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None
+            return learn_chart(view.cleaned(X, training.n_jobs), norms, gamma, number, seed, observed)
 
         # No other setting has landmarks of its own draw, and a map is large.
-        chart = learn_chart() if setting.draw else once((setting.scaling, setting.gamma, cleaned_by), learn_chart)
+        chart = learnt() if setting.draw else once((setting.scaling, setting.gamma, cleaned_by), learnt)
         view = replace(view, chart=chart)
-    return view.narrowed(X, labels, training.n_jobs)
-
-
-def _learn_chart(X: Any, setting: Setting, training: Training) -> Nystroem:
-    """The map of a kernel of cleaned samples, which goes by how far they are from each other."""
-    X = narrow_indices(X) if issparse(X) else to_host(X)
-    assert setting.gamma is not None
-    seed = (training.seed + setting.draw) % 2**32
-    gamma = relative_gamma(float(setting.gamma), X)
-    return Nystroem(gamma=gamma, n_components=landmarks(training.n_landmarks, X.shape[0]), random_state=seed).fit(X)
-
-
-def landmarks(asked_for: int | str, n: int) -> int:
-    """How many of n samples a kernel is computed with; by itself more where there are more to learn from."""
-    few, many = _LANDMARKS
-    return min(n, min(max(n // 4, few), many) if isinstance(asked_for, str) else int(asked_for))
-
-
-def relative_gamma(gamma: float, X: Any) -> float:
-    """``gamma`` over the variance of samples on this machine, all columns together: half their mean square distance.
-
-    As it is where that is rounding, or so small that distances are.
-    """
-    if issparse(X):
-        means, variances = mean_variance_axis(X, axis=0)
-    else:
-        means, variances = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
-        for rows in gen_batches(X.shape[0], max(_BLOCK_BYTES // (8 * X.shape[1]), 1)):
-            variances += np.square(X[rows] - means).sum(axis=0) / X.shape[0]
-    variance, square = (float(np.sum(values, dtype=np.float64)) for values in (variances, np.square(means)))
-    precision = np.finfo(X.dtype)
-    if variance > precision.eps * square and gamma < variance * precision.max**0.5:
-        return gamma / variance
-    return gamma
+    return view.narrowed(X, labels, training.n_jobs, norms)
 
 
 def decomposed(X: Any, labels: Any, setting: Setting, training: Training) -> Decomposition:
@@ -321,22 +320,6 @@ def _proper(ranks: Any, n_features: int) -> Any:
 def is_dirty(X: Any, setting: Setting) -> bool:
     """Whether there is anything to clean."""
     return setting.huber is not None or has_missing(X)
-
-
-def _image(chart: Nystroem, X: Any) -> Any:
-    if not on_host(X):
-        xp = namespace(X)
-        # Square distances as differences of squares need all the digits that there are: so from the middle.
-        middle = chart.components_.mean(axis=0, dtype=np.float64)
-        points, middle, turn = (
-            xp.astype(like(A, X), X.dtype) for A in (chart.components_ - middle, middle, chart.normalization_.T)
-        )
-        X = X - middle
-        squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(points * points, axis=1)[None, :]
-        distances = squares - 2 * X @ xp.matrix_transpose(points)
-        return xp.exp(-float(chart.gamma) * xp.maximum(distances, xp.zeros_like(distances))) @ turn
-    image = chart.transform(narrow_indices(X) if issparse(X) else X)
-    return np.ascontiguousarray(image.astype(X.dtype))
 
 
 def _codes(X: Any, components: Components, alpha: float, huber: float | None, n_jobs: int | None) -> GroupCodes:

@@ -77,14 +77,14 @@ def load(path: Path, n_jobs: int) -> NamedModel:
 
 def chosen(model: Any) -> dict[str, Any]:
     """What a fitted model uses, wherever it came from."""
-    names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "uses_norms")
+    names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "read_from")
     return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
 
 
 def print_chosen(console: Any, model: Any) -> None:
     """The same in words."""
     used = chosen(model)
-    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "uses_norms"))
+    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
     found = "Found by cross-validation" if hasattr(model, "best_params_") else "Used"
     console.print(f"{found}: scaling {escape(scaling_in_words(used['scaling']))}, {rest}", soft_wrap=True)
 

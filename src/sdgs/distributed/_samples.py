@@ -31,9 +31,14 @@ class Samples(Rows):
         return _together(parts)
 
     def learn_member(
-        self, labels: Any, scaling: Scaling, setting: Setting, training: Training, read: tuple[float, bool] | None
+        self,
+        labels: Any,
+        scaling: Scaling,
+        setting: Setting,
+        training: Training,
+        read: tuple[float, tuple[str, ...]] | None,
     ) -> Member:
-        """A view of a setting, and with ``read``, a penalty and whether norms are read, how to read labels from it."""
+        """A view of a setting, and with ``read``, a penalty and parts to read from, how to read labels from it."""
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
         view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM)
@@ -42,7 +47,7 @@ class Samples(Rows):
         view = view.narrowed(scaled, labels, training.n_jobs)
         return Member(scaling, view, scaled._ridge(labels, view, *read))
 
-    def _ridge(self, labels: Any, view: View, penalty: float, uses_norms: bool) -> Ridge:
+    def _ridge(self, labels: Any, view: View, penalty: float, read_from: tuple[str, ...]) -> Ridge:
         (shared,) = self.client.scatter([view.without_rows()], broadcast=True, hash=False)
 
         def arguments(block: Any) -> tuple[Any, ...]:
@@ -50,7 +55,7 @@ class Samples(Rows):
 
         parts: list[tuple[Sums, Any]] = self._fold(_add_sums, arguments)
         moments: list[Moments] = [sums.moments(total / sums.count) for sums, total in parts]
-        return next(ridges(merged(moments), [penalty], [view.widths[uses_norms]]))
+        return next(ridges(merged(moments), [penalty], [view.width(read_from)]))
 
     def _fold(self, step: Any, arguments: Any) -> list[Any]:
         workers = addresses(self.client)

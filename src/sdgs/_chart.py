@@ -1,0 +1,157 @@
+"""A kernel as a map: samples as numbers whose products are their kernels, by way of landmarks among them."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, lapack
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+
+from sdgs._arrays import like, namespace, on_host, to_host
+from sdgs._rows import narrow_indices
+
+Array = NDArray[np.floating[Any]]
+Kernel = Literal["laplacian", "rbf"]
+
+_LANDMARKS = {False: (2, 1000), True: (4, 500)}  # every so many samples, but all of so few; the latter if sparse
+_MOST_LANDMARKS = 2000
+_LOOKED_AT = 300  # samples that say how far samples are from each other
+_JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
+_APART = 1 << 25  # numbers: samples times landmarks times features that a device looks at in one go
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    r"""The map of a kernel, learnt from cleaned samples: Nystroem's, as scikit-learn has it, but for a rotation.
+
+    Of dense samples in their own units, :math:`\exp(-\gamma \sum_j w_j |x_j - x'_j|)`, where w is one over the standard
+    deviation of a feature; of sparse ones as they are scaled, with w = 1.
+
+    Attributes
+    ----------
+    kernel : {"laplacian", "rbf"}
+        The latter, of squares of differences, only in old models.
+    gamma : float
+        As it is above.
+    weights : ndarray of shape (p,) or None
+        Of the features (w); None for samples as they are scaled.
+    landmarks : ndarray or csr_array of shape (m, p)
+        Samples as the kernel sees them.
+    turn : ndarray of shape (m, m)
+        What makes kernels with the landmarks an image: R^-1, where R^T R are their kernels with each other.
+    """
+
+    kernel: Kernel
+    gamma: float
+    weights: NDArray[np.float64] | None
+    landmarks: Any
+    turn: Array
+
+    @property
+    def size(self) -> int:
+        """Numbers that a sample becomes."""
+        return int(self.landmarks.shape[0])
+
+    def image(self, X: Any, norms: Any) -> Any:
+        """Of scaled samples that had these norms before (None: one)."""
+        seen = X if self.weights is None else _in_units(X, norms, self.weights)
+        if on_host(X):
+            return np.ascontiguousarray((self._kernels(seen) @ self.turn).astype(X.dtype))
+        xp = namespace(X)
+        # Square distances as differences of squares need all the digits that there are: so from the middle.
+        middle = self.landmarks.mean(axis=0, dtype=np.float64)
+        points, middle, turn = (xp.astype(like(A, X), X.dtype) for A in (self.landmarks - middle, middle, self.turn))
+        distances = _manhattan if self.kernel == "laplacian" else _euclidean
+        return xp.exp(-self.gamma * distances(seen - middle, points)) @ turn
+
+    def _kernels(self, X: Any) -> Any:
+        """With the landmarks, of samples as it sees them."""
+        X = narrow_indices(X) if issparse(X) else X
+        points = narrow_indices(self.landmarks) if issparse(self.landmarks) else self.landmarks
+        if self.kernel == "rbf":
+            return np.exp(-self.gamma * euclidean_distances(X, points, squared=True))
+        return np.exp(-self.gamma * manhattan_distances(*_alike(X, points)))
+
+
+def learn_chart(
+    X: Any, norms: Any, gamma: float, n_landmarks: int, seed: int, observed: NDArray[np.bool_] | None = None
+) -> Chart:
+    """The map of a kernel of cleaned samples, scaled, that had these norms before (None: one).
+
+    ``gamma`` is relative to the mean distance between samples. ``observed`` says which entries of dense samples were
+    not missing (None: all): how a feature varies is known from these alone.
+    """
+    X, norms = to_host(X), None if norms is None else to_host(norms)
+    weights = None if issparse(X) else _weights(_in_units(X, norms, None), observed)
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    chosen = np.sort(order[:n_landmarks])
+    points = X[chosen, :]
+    if weights is not None:
+        points = _in_units(points, None if norms is None else norms[chosen], weights)
+    apart = manhattan_distances(narrow_indices(points) if issparse(points) else points)
+    far = apart[:_LOOKED_AT, :_LOOKED_AT]
+    distance = float(far.sum()) / max(far.size - len(far), 1)
+    gamma = gamma / distance if distance > 0 and np.isfinite(gamma / distance) else gamma
+    kernels = np.exp(-gamma * apart).astype(np.float64, copy=False)
+    kernels.flat[:: len(kernels) + 1] += _JITTER
+    root = cholesky(kernels, lower=False, overwrite_a=True, check_finite=False)
+    return Chart("laplacian", gamma, weights, points, lapack.dtrtri(root)[0])
+
+
+def landmarks(asked_for: int | str, n: int, *, sparse: bool) -> int:
+    """How many of n samples a kernel is computed with; all of a few, some of more, never very many.
+
+    Fewer of sparse samples, which have many features to be read beside it.
+    """
+    if not isinstance(asked_for, str):
+        return min(n, int(asked_for))
+    every, all_of = _LANDMARKS[sparse]
+    return min(n, max(n // every, all_of), _MOST_LANDMARKS)
+
+
+def _in_units(X: Any, norms: Any, weights: Any) -> Any:
+    """Dense samples as they were before they had unit norm, in units of their features."""
+    X = X.toarray() if issparse(X) else X
+    X = X if norms is None else X * norms[:, None]
+    return X if weights is None else namespace(X).astype(X * like(weights, X), X.dtype)
+
+
+def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """One over the standard deviation of a feature; 0 for one that is constant, but for rounding."""
+    seen = np.ones(X.shape, dtype=bool) if observed is None else observed
+    largest = np.abs(X).max(axis=0, where=seen, initial=0).astype(np.float64)
+    count = np.maximum(seen.sum(axis=0), 1)
+    unit = X / np.where(largest > 0, largest, 1)  # squares may overflow
+    mean = unit.sum(axis=0, where=seen, dtype=np.float64) / count
+    relative = np.sqrt(np.square(unit - mean).sum(axis=0, where=seen, dtype=np.float64) / count)
+    deviation = largest * relative
+    constant = (relative <= 10 * np.finfo(X.dtype).eps) | (deviation < np.finfo(np.float32).tiny)
+    return np.where(constant, 0.0, 1 / np.where(constant, 1, deviation))
+
+
+def _alike(X: Any, points: Any) -> tuple[Any, Any]:
+    """Both sparse or both dense."""
+    if issparse(X) == issparse(points):
+        return X, points
+    return tuple(A.toarray() if issparse(A) else A for A in (X, points))
+
+
+def _manhattan(X: Any, points: Any) -> Any:
+    """Distances on a device."""
+    xp = namespace(X)
+    step = max(1, _APART // max(X.shape[0] * X.shape[1], 1))
+    parts = [
+        xp.sum(xp.abs(X[:, None, :] - points[None, start : min(start + step, points.shape[0]), :]), axis=2)
+        for start in range(0, points.shape[0], step)
+    ]
+    return xp.concat(parts, axis=1)
+
+
+def _euclidean(X: Any, points: Any) -> Any:
+    """Square distances on a device."""
+    xp = namespace(X)
+    squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(points * points, axis=1)[None, :]
+    distances = squares - 2 * X @ xp.matrix_transpose(points)
+    return xp.maximum(distances, xp.zeros_like(distances))

@@ -1,0 +1,136 @@
+"""The map of a kernel."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import laplacian_kernel
+
+from sdgs import SDGSClassifier, metrics
+from sdgs._chart import Chart, landmarks, learn_chart
+
+
+@pytest.fixture
+def samples():
+    return np.random.default_rng(0).standard_normal((60, 5)) * [1, 10, 0.1, 3, 1]
+
+
+def mean_distance(X):
+    return np.abs(X[:, None] - X[None]).sum(axis=2).sum() / (len(X) * (len(X) - 1))
+
+
+def test_products_of_images_are_kernels_where_every_sample_is_a_landmark(samples):
+    norms = np.linspace(1, 2, 60)
+    chart = learn_chart(samples / norms[:, None], norms, 1.5, 60, 0)
+    image = chart.image(samples / norms[:, None], norms)
+    standard = samples / samples.std(axis=0)
+    expected = laplacian_kernel(standard, gamma=1.5 / mean_distance(standard))
+    np.testing.assert_allclose(image @ image.T, expected, atol=1e-6)
+
+
+def test_sparse_samples_are_mapped_as_they_are_scaled(samples):
+    X = csr_array(np.where(samples > 0, samples, 0))
+    chart = learn_chart(X, np.full(60, 7.0), 1.0, 60, 0)
+    assert chart.weights is None
+    image = chart.image(X, np.full(60, 7.0))
+    expected = laplacian_kernel(X.toarray(), gamma=1 / mean_distance(X.toarray()))
+    np.testing.assert_allclose(image @ image.T, expected, atol=1e-6)
+    np.testing.assert_allclose(chart.image(X.toarray(), None), image, atol=1e-9)
+
+
+def test_it_is_nystroem_but_for_a_rotation(samples):
+    chart = learn_chart(samples, None, 1.0, 20, 0)
+    theirs = Nystroem("laplacian", gamma=chart.gamma, n_components=20)
+    theirs.components_ = chart.landmarks
+    U, S, V = np.linalg.svd(laplacian_kernel(chart.landmarks, gamma=chart.gamma))
+    theirs.normalization_ = U / np.sqrt(S) @ V
+    ours, expected = chart.image(samples, None), theirs.transform(samples * chart.weights)
+    np.testing.assert_allclose(ours @ ours.T, expected @ expected.T, atol=1e-6)
+
+
+def test_dense_learnt_sparse_asked(samples):
+    chart = learn_chart(samples, None, 1.0, 20, 0)
+    np.testing.assert_allclose(chart.image(csr_array(samples), None), chart.image(samples, None))
+
+
+def test_landmarks_are_drawn_from_the_samples_by_the_seed(samples):
+    first, again, other = (learn_chart(samples, None, 1.0, 10, seed).landmarks for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    weighted = samples * learn_chart(samples, None, 1.0, 10, 0).weights
+    assert all((weighted == landmark).all(axis=1).any() for landmark in first)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    exponent=st.integers(-300, 300),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    copies=st.booleans(),
+    constant=st.booleans(),
+    n=st.integers(1, 12),
+    seed=st.integers(0, 99),
+)
+def test_images_are_finite_and_do_not_depend_on_units(exponent, dtype, copies, constant, n, seed):
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    X[:, 0] = 3.0 if constant else X[:, 0]
+    X = X[np.zeros(n, dtype=int)] if copies else X
+    exponent = exponent if dtype == np.float64 else exponent // 10
+    plain, scaled = X.astype(dtype), (X * 10.0**exponent).astype(dtype)
+    images = [learn_chart(one, None, 1.0, n, 0).image(one, None) for one in (plain, scaled)]
+    for image in images:
+        assert image.dtype == dtype
+        assert np.isfinite(image).all()
+    if abs(exponent) < 30:
+        np.testing.assert_allclose(*(image @ image.T for image in images), atol=1e-3)
+
+
+def test_a_feature_that_was_constant_says_nothing(samples):
+    X = samples.copy()
+    X[:, 2] = 0.1
+    chart = learn_chart(X, None, 1.0, 60, 0)
+    assert chart.weights[2] == 0
+    np.testing.assert_array_equal(chart.image(X + np.array([0, 0, 5, 0, 0]), None), chart.image(X, None))
+
+
+def test_what_fills_a_gap_does_not_say_how_a_feature_varies(samples):
+    X, observed = samples.copy(), np.ones(samples.shape, dtype=bool)
+    X[:, 2], observed[::3, 2] = 0.0, False
+    X[::3, 2] = 1e-6 * np.random.default_rng(0).standard_normal(20)  # as a code is known to its gap
+    observed[::2, 0] = False
+    chart = learn_chart(X, None, 1.0, 60, 0, observed)
+    assert chart.weights[2] == 0
+    np.testing.assert_allclose(chart.weights[[0, 1]], [1 / X[1::2, 0].std(), 1 / X[:, 1].std()])
+    nothing = learn_chart(X, None, 1.0, 60, 0, np.zeros(X.shape, dtype=bool))
+    assert not nothing.weights.any()
+    assert np.isfinite(nothing.image(X, None)).all()
+
+
+def test_how_many_landmarks():
+    assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 800, 1500, 2000]
+    assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
+    assert [landmarks(np.int64(50), n, sparse=False) for n in (30, 100)] == [30, 50]
+
+
+def test_codes_are_not_made_where_they_are_not_read(monkeypatch):
+    """Rings: a kernel is all it takes."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6))
+    Y = np.column_stack([np.abs(X[:, 0]) > 0.7, np.abs(X[:, 1]) > 0.7]).astype(int)
+    model = SDGSClassifier(2, gamma=1.0, random_state=0).fit(X[:300], Y[:300])
+    assert model.read_from_[0] == "kernel"
+    assert metrics.accuracy(Y[300:], model.predict(X[300:])) > 0.6
+    only = model.read_from_ in (("kernel",), ("kernel", "sample"))
+    assert only
+    monkeypatch.setattr("sdgs._views.group_lasso", None)
+    assert model.predict(X[300:]).shape == (100, 2)
+    X[300, 0] = np.nan  # then the code fills it in
+    with pytest.raises(TypeError):
+        model.predict(X[300:])
+
+
+def test_old_kernels_are_of_squares(samples):
+    chart = Chart("rbf", 0.3, None, samples[:7], np.eye(7))
+    expected = np.exp(-0.3 * np.square(samples[:, None] - samples[None, :7]).sum(axis=2))
+    np.testing.assert_allclose(chart.image(samples, None), expected, atol=1e-9)
