@@ -108,7 +108,7 @@ def test_what_fills_a_gap_does_not_say_how_a_feature_varies(samples):
 
 
 def test_how_many_landmarks():
-    assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 800, 1500, 2000]
+    assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 700, 1500, 2000]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
     assert [landmarks(np.int64(50), n, sparse=False) for n in (30, 100)] == [30, 50]
 

@@ -15,7 +15,7 @@ from sdgs._rows import narrow_indices
 Array = NDArray[np.floating[Any]]
 Kernel = Literal["laplacian", "rbf"]
 
-_LANDMARKS = {False: (2, 1000), True: (4, 500)}  # every so many samples, but all of so few; the latter if sparse
+_LANDMARKS = {False: (2, 700), True: (4, 500)}  # every so many samples, but all of so few; the latter if sparse
 _MOST_LANDMARKS = 2000
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same

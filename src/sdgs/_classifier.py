@@ -56,7 +56,7 @@ class SDGSClassifier(SDGSModel):
         good value whatever their scale. Dirty samples are cleaned before they are mapped.
     n_landmarks : int or "auto", default="auto"
         Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is half of
-        them, of sparse ones a quarter, but at least 1000 or 500, if there are as many, and at most 2000.
+        them, of sparse ones a quarter, but at least 700 or 500, if there are as many, and at most 2000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
         its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
