@@ -107,6 +107,13 @@ def test_what_fills_a_gap_does_not_say_how_a_feature_varies(samples):
     assert np.isfinite(nothing.image(X, None)).all()
 
 
+def test_some_of_many_samples_say_how_features_vary(samples, monkeypatch):
+    monkeypatch.setattr("sdgs._chart._MANY", 25)
+    norms, observed = np.linspace(1, 2, 60), np.ones(samples.shape, dtype=bool)
+    chart = learn_chart(samples / norms[:, None], norms, 1.0, 10, 0, observed)
+    np.testing.assert_allclose(chart.weights, 1 / samples[::3].std(axis=0))
+
+
 def test_how_many_landmarks():
     assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 700, 1500, 2000]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]

@@ -17,6 +17,7 @@ Kernel = Literal["laplacian", "rbf"]
 
 _LANDMARKS = {False: (2, 700), True: (4, 500)}  # every so many samples, but all of so few; the latter if sparse
 _MOST_LANDMARKS = 2000
+_MANY = 20_000  # samples that say how features vary, at most
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
 _APART = 1 << 25  # numbers: samples times landmarks times features that a device looks at in one go
@@ -84,7 +85,11 @@ def learn_chart(
     not missing (None: all): how a feature varies is known from these alone.
     """
     X, norms = to_host(X), None if norms is None else to_host(norms)
-    weights = None if issparse(X) else _weights(_in_units(X, norms, None), observed)
+    weights = None
+    if not issparse(X):
+        some = slice(None, None, -(-X.shape[0] // _MANY))
+        in_units = _in_units(X[some], None if norms is None else norms[some], None)
+        weights = _weights(in_units, None if observed is None else observed[some])
     order = np.random.default_rng(seed).permutation(X.shape[0])
     chosen = np.sort(order[:n_landmarks])
     points = X[chosen, :]
