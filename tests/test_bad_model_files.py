@@ -266,9 +266,16 @@ def sparse(file):
         file.arrays[f"member0.landmarks.{name}"] = getattr(landmarks, name)
 
 
+def one_part_fewer(file):
+    read_from = file.document["readout"]["read_from"]["tuple"]
+    read_from.pop()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (one_part_fewer, "read_from is not what ridge.coef has columns for"),
+        (lambda file: file.document["members"][0].update(reads_kernel_first=None), "in place of true or false"),
         (below_zero, "weights are below zero, or of sparse"),
         (sparse, "weights are below zero, or of sparse"),
         (empty, "map"),

@@ -114,6 +114,32 @@ def test_some_of_many_samples_say_how_features_vary(samples, monkeypatch):
     np.testing.assert_allclose(chart.weights, 1 / samples[::3].std(axis=0))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", ["largest", "smallest"])
+def test_samples_of_extreme_scales_are_told_apart(scale, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    Y = np.column_stack([np.abs(X[:, 0]) > 0.7, np.abs(X[:, 1]) > 0.7]).astype(int)
+    unit = 0.9 * float(np.finfo(dtype).max) if scale == "largest" else 1e8 * float(np.finfo(dtype).tiny)
+    samples = ((X - X.min()) / np.ptp(X) * unit).astype(dtype)  # norms of rows may overflow
+    model = SDGSClassifier(2, gamma=1.0, scaling="rows", random_state=0).fit(samples, Y)
+    P = model.predict_proba(samples)
+    assert np.isfinite(P).all()
+    assert metrics.accuracy(Y, model.predict(samples)) > 0.8
+
+
+def test_one_sample_far_out_does_no_harm_to_others(samples):
+    Y = (samples[:, :2] > 0).astype(int)
+    for dtype in (np.float64, np.float32):
+        model = SDGSClassifier(2, gamma=1.0, scaling="rows", random_state=0).fit((1e-3 * samples).astype(dtype), Y)
+        far = (1e-3 * samples[:4]).astype(dtype)
+        expected = model.predict_proba(far)
+        far[0] = 0.9 * np.finfo(dtype).max
+        found = model.predict_proba(far)
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5)
+
+
 def test_how_many_landmarks():
     assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 700, 1500, 2000]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]

@@ -252,7 +252,9 @@ def test_archived_model_is_whole():
     assert list(model.classes_) == ["amber", "blue", "cyan"]
     assert list(model.feature_names_in_) == [f"f{j}" for j in range(6)]
     assert model.budget == 5
-    assert len(model.cv_results_["params"]) == len(model.cv_results_["score"])
+    assert len(model.cv_results_["params"]) == len(model.cv_results_["score"]) == len(model.cv_results_["read_from"])
+    assert "uses_norms" not in model.cv_results_
+    assert model.read_from_ in model.cv_results_["read_from"]
     assert model.predict(pd.DataFrame(np.ones((2, 6)), columns=model.feature_names_in_)).dtypes["blue"] == np.int8
 
 

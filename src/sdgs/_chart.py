@@ -20,7 +20,7 @@ _MOST_LANDMARKS = 2000
 _MANY = 20_000  # samples that say how features vary, at most
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
-_APART = 1 << 25  # numbers: samples times landmarks times features that a device looks at in one go
+_APART = 1 << 25  # numbers: samples times features times as many landmarks as a device looks at in one go
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +117,20 @@ def landmarks(asked_for: int | str, n: int, *, sparse: bool) -> int:
 
 
 def _in_units(X: Any, norms: Any, weights: Any) -> Any:
-    """Dense samples as they were before they had unit norm, in units of their features."""
+    """Dense samples as they were before they had unit norm, in units of their features; none too far out to compare."""
     X = X.toarray() if issparse(X) else X
-    X = X if norms is None else X * norms[:, None]
-    return X if weights is None else namespace(X).astype(X * like(weights, X), X.dtype)
+    xp, dtype = namespace(X), X.dtype
+    largest = float(xp.finfo(dtype).max)
+    with np.errstate(over="ignore"):
+        X = X if norms is None else _within(X * _within(norms, largest)[:, None], largest)
+        return X if weights is None else xp.astype(_within(X * like(weights, X), largest**0.5), dtype)
+
+
+def _within(X: Any, bound: float) -> Any:
+    """No entry beyond the bound."""
+    xp = namespace(X)
+    limit = xp.full_like(X, bound)
+    return xp.minimum(xp.maximum(X, -limit), limit)
 
 
 def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
@@ -132,7 +142,7 @@ def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64
     mean = unit.sum(axis=0, where=seen, dtype=np.float64) / count
     relative = np.sqrt(np.square(unit - mean).sum(axis=0, where=seen, dtype=np.float64) / count)
     deviation = largest * relative
-    constant = (relative <= 10 * np.finfo(X.dtype).eps) | (deviation < np.finfo(np.float32).tiny)
+    constant = (relative <= 10 * np.finfo(X.dtype).eps) | (deviation < np.finfo(np.float64).tiny)
     return np.where(constant, 0.0, 1 / np.where(constant, 1, deviation))
 
 

@@ -58,9 +58,10 @@ class SDGSClassifier(SDGSModel):
         Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is half of
         them, of sparse ones a quarter, but at least 700 or 500, if there are as many, and at most 2000.
     readout : {"ridge", "norm"}, default="ridge"
-        How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the code with
-        its signs and the sample beside it, calibrated on training samples that it was not learnt from; takes ``cv`` + 1
-        decompositions, and gives ``predict_proba``; for large data see Notes. ``"norm"``: as in the paper, by the l1
+        How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the sample
+        and the code with its signs and norms, as far as these help (``read_from_``), calibrated on training samples
+        that it was not learnt from; takes ``cv`` + 1 decompositions, and gives ``predict_proba``; for large data see
+        Notes. ``"norm"``: as in the paper, by the l1
         norm of a label's part of the code. Predicts worse.
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
@@ -131,7 +132,7 @@ class SDGSClassifier(SDGSModel):
     Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
     decomposition and the ridge regression are then learnt from all. Where the sample, its image under a kernel, its
     code and the norms of that have more than 4096 columns together, labels are read from the 4096 that say most of
-    them, each column for itself.
+    them, each column for itself; but a kernel's all stay.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
     Samples that do not fit in memory come as a Dask array: docs/large-data.md.
 

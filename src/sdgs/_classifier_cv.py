@@ -169,7 +169,7 @@ class SDGSClassifierCV(SDGSModel):
         def cost_to_fit(setting: Setting) -> float:
             return fitting * cost_of(setting, n)
 
-        complete = not has_missing(X)
+        complete = not on_workers(X) and not has_missing(X)
 
         def worth_it(setting: Setting, best: Trial) -> bool:
             """Whether it matters, and could be used if it turns out to be the best, and averaged with simple ones."""

@@ -277,7 +277,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         ``huber`` the part of it that looks corrupted is told apart.
 
         It explains the *sample* by its labels, not the probabilities: those are read from the sample and its code
-        together, by a regression that knows all labels.
+        together, or from as much of that as it takes, by a regression that knows all labels.
 
         Parameters
         ----------

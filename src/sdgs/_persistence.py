@@ -91,13 +91,22 @@ def _with_kernels_by_name(document: Any) -> Any:
         return {"kernel": None if gamma is None else {"name": "rbf", "gamma": gamma}, "reads_kernel_first": False}
 
     document = _members_with(document, kernel, ("landmarks_seed", "landmarks_gamma"))
-    readout = document["readout"]
+    readout, search = document["readout"], decoded(document["search"])
     if readout is not None:
-        parts = PARTS[document["members"][0]["kernel"] is None :]
-        read_from = parts if flag(readout["uses_norms"]) else parts[:-1]
+        read_from = _read_from(document["members"][0]["kernel"], flag(readout["uses_norms"]))
         readout = {name: value for name, value in readout.items() if name != "uses_norms"}
         readout["read_from"] = encoded(read_from, "read_from_")
-    return document | {"readout": readout}
+    if search is not None:
+        results = search["results"]
+        used = zip(results["params"], results.pop("uses_norms"), strict=True)
+        results["read_from"] = [_read_from(params["gamma"], flag(norms)) for params, norms in used]
+    return document | {"readout": readout, "search": encoded(search, "cv_results_")}
+
+
+def _read_from(kernel: Any, uses_norms: bool) -> tuple[str, ...]:
+    """What a model of version 3 or before reads, with a kernel or without (None)."""
+    parts = PARTS[kernel is None :]
+    return parts if uses_norms else parts[:-1]
 
 
 # What a document of a version would say in the next one.
@@ -262,10 +271,13 @@ def _restore_readout(model: Any, content: Any, k: int, arrays: ArraysOf) -> None
     penalty, read_from, metric, at_least_one, top = fields_of(
         content, "penalty", "read_from", "metric", "at_least_one", "top"
     )
-    parts = model._members[0].view.parts
+    first = model._members[0]
+    parts = first.view.parts
     model.penalty_, model.read_from_ = decoded(penalty), decoded(read_from)
     if model.read_from_ not in [parts[:depth] for depth in range(1, len(parts) + 1)]:
         raise ValueError(f"read_from should be the first of {', '.join(parts)}.")
+    if first.view.width(model.read_from_) != first.ridge.coef.shape[1]:
+        raise ValueError("read_from is not what ridge.coef has columns for.")
     check_number(model.penalty_, "penalty_", positive=True)
     slope, offset = (arrays.take(f"calibration.{name}", "f", k) for name in ("slope", "offset"))
     model._calibration = Calibration(slope, offset)

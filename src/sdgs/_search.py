@@ -23,7 +23,7 @@ from sdgs._progress import Task
 from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
 from sdgs._scaling import Scaling
 from sdgs._validation import has_missing, on_workers
-from sdgs._views import Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
+from sdgs._views import PARTS, Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
@@ -88,7 +88,7 @@ class CrossFit:
             self._depends_on = fingerprint(
                 X, X.shape, labels, labels.shape, how, tuple(penalties), n_folds, decision, most
             )
-        affordable = max(_SCORE_BYTES // (16 * len(penalties) * labels.shape[1]), 1000)
+        affordable = max(_SCORE_BYTES // (8 * len(PARTS) * len(penalties) * labels.shape[1]), 1000)
         self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
         if on_workers(X) or self.rows.size < labels.shape[0]:  # samples on workers come here by it
             X, labels = take_rows(X, self.rows), labels[self.rows]
@@ -145,7 +145,7 @@ class CrossFit:
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
         choices = [
             (penalty, parts[: depth + 1], scores)
-            for depth in reversed(range(len(parts)))
+            for depth in range(len(parts))
             for penalty, scores in zip(self._penalties, paths[depth], strict=True)
         ]
         decision, Y = self._decision, self._Y[some]

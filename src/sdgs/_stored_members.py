@@ -76,6 +76,7 @@ def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, 
         content, "setting", "scaler", "unit_rows", "converged", "kernel", "reads_kernel_first", "norm"
     )
     setting = _setting(setting_content, k)
+    kernel_first = flag(kernel_first)
     scaler = _scaler(check_choice(scaled_by, "scaler", ("standard", "idf", None)), at, arrays, p)
     decomposition = _decomposition(at, arrays, p, k, converged=flag(converged))
     if setting.gamma is None and kernel is not None:
@@ -92,10 +93,10 @@ def restored_member(content: Any, at: str, arrays: ArraysOf, p: int, k: int, *, 
     ridge = None
     if reads_by_ridge:
         coef, intercept = arrays.take(f"{at}ridge.coef", "f", k, None), arrays.take(f"{at}ridge.intercept", "f", k)
-        if coef.shape[1] not in view.widths:
+        if coef.shape[1] not in (view.widths if kernel_first else view.widths[-2:]):
             raise ValueError(f"{at}ridge.coef has {coef.shape[1]} columns, of which the member has {view.widths}.")
         ridge = Ridge(coef, intercept)
-    if chart is not None and not flag(kernel_first):
+    if chart is not None and not kernel_first:
         view, ridge = _with_kernel_first(view, ridge, chart.size)
     return Member(Scaling(scaler, flag(unit_rows)), view, ridge)
 
