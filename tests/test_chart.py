@@ -140,6 +140,13 @@ def test_one_sample_far_out_does_no_harm_to_others(samples):
         np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5)
 
 
+def test_norms_that_are_no_numbers_are_far_out(samples):
+    chart = learn_chart(samples, None, 1.0, 20, 0)
+    image = chart.image(samples[:2], np.array([np.nan, 1.0]))
+    assert np.isfinite(image).all()
+    np.testing.assert_array_equal(image[1], chart.image(samples[:2], None)[1])
+
+
 def test_how_many_landmarks():
     assert [landmarks("auto", n, sparse=False) for n in (30, 800, 3000, 10**6)] == [30, 700, 1500, 2000]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]

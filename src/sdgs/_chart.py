@@ -127,10 +127,10 @@ def _in_units(X: Any, norms: Any, weights: Any) -> Any:
 
 
 def _within(X: Any, bound: float) -> Any:
-    """No entry beyond the bound."""
+    """No entry beyond the bound; the norm of a row that overflowed may be no number, and is beyond it."""
     xp = namespace(X)
     limit = xp.full_like(X, bound)
-    return xp.minimum(xp.maximum(X, -limit), limit)
+    return xp.where(xp.isnan(X), limit, xp.minimum(xp.maximum(X, -limit), limit))
 
 
 def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
