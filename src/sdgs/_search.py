@@ -122,6 +122,8 @@ class CrossFit:
         number, depth = choice.tolist()
         if scores.shape != self._Y.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one column a label.")
+        if not 0 < depth <= len(parts_of(setting)):
+            raise ValueError("labels are read from at least one part, and no more than there are.")
         return Trial(setting, self._penalties[number], parts_of(setting)[:depth], float(value), self.rows, scores)
 
     def _tried(self, setting: Setting, task: Task) -> Trial:

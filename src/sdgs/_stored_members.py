@@ -23,7 +23,7 @@ Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 _ROUNDING = 5e-5  # of products of orthonormal rows; group_lasso allows twice as much
-_LARGEST = 1e7  # entry of the map of a kernel: landmarks that are the same have 1e6 at most
+_LARGEST = 1e7  # entry of the map of a kernel: landmarks that are the same have 1e4 at most
 
 
 def fields_of(content: Any, *names: str) -> list[Any]:
