@@ -244,7 +244,9 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
     (path,) = (path for path in tmp_path.iterdir() if b'"choice"' in path.read_bytes())
     content = read(path, "sdgs-checkpoint", (4,))
     for change in (
-        {"choice": np.array([9, 0])},
+        {"choice": np.array([9, 1])},
+        {"choice": np.array([1, 0])},
+        {"choice": np.array([1, 4])},
         {"choice": np.array([1])},
         {"value": np.ones(2)},
         {"scores": np.ones((200, 5))},
