@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
-from sdgs._readout import calibrate, cross_fitted, ridge_path
+from sdgs._readout import calibrate, cross_fitted, leniency, ridge_path
 from sdgs._views import Setting, Training, learn_view
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
@@ -107,8 +107,61 @@ def test_features_are_float64_whatever_the_samples_are(form):
     assert all(part.dtype == np.float64 for part in parts)
     width = member.ridge.coef.shape[1]
     Z = dense(parts)[:, :width]
+    Z[:, :100] *= np.sqrt(lenient_by_hand(Z[:, :100], Y)) if form is csr_array else 1
     theirs = Ridge(alpha=0.01).fit(Z, Y)
     np.testing.assert_allclose(member.ridge.scores(parts), theirs.predict(Z), atol=1e-6)
+
+
+def lenient_by_hand(Z, Y):
+    """Column by column, label by label."""
+    Z, Y = Z - Z.mean(axis=0), Y - Y.mean(axis=0)
+    told = [sum((z @ y / (z @ z + 1)) ** 2 / (y @ y + 1) for y in Y.T) for z in Z.T]
+    root = np.maximum(np.array(told) / max(told), 1e-12) ** 0.25
+    known = np.array([z @ z / (z @ z + 1) for z in Z.T])
+    return root / np.average(root, weights=known)
+
+
+@pytest.mark.parametrize("n", [60, 8])
+def test_weighed_columns_have_penalties_of_their_own(n):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((n, 12)) + 1, (rng.random((n, 3)) < 0.4).astype(float)
+    Z[:, 5] = Y[:, 0]
+    models = ridge_path([[Z[:3]], [Z[3:]]], Y, [0.1, 10.0], [9, 12], slice(4, 9))
+    lenient = np.ones(12)
+    lenient[4:9] = lenient_by_hand(Z[:, 4:9], Y)
+    assert lenient.argmax() == 5
+    assert lenient[5] > 1.2
+    for model, (width, penalty) in zip(models, [(9, 0.1), (12, 0.1), (9, 10.0), (12, 10.0)], strict=True):
+        weighted = Z[:, :width] * np.sqrt(lenient[:width])
+        theirs = Ridge(alpha=penalty).fit(weighted, Y)
+        np.testing.assert_allclose(model.scores([Z]), theirs.predict(weighted), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("of_labels", [0, 1e-200, 1e300, np.inf])
+@pytest.mark.parametrize("energy", [0, 1e-300, 1e308, np.inf])
+def test_columns_are_weighed_alike_where_there_is_nothing_to_go_by(of_labels, energy):
+    lenient = leniency(np.array([energy, energy, 1.0]), np.full((3, 2), of_labels), np.array([0.5, 0.0]), 10)
+    assert np.isfinite(lenient).all()
+    assert (lenient > 0).all()
+    if of_labels in (0, np.inf):
+        np.testing.assert_array_equal(lenient, 1)
+
+
+def test_words_are_weighed_by_what_they_say_of_labels():
+    """In the regression and in the quick look at scalings; measurements are not."""
+    rng = np.random.default_rng(0)
+    Y = rng.random((150, 2)) < 0.4
+    X = (rng.random((150, 40)) < 0.1).astype(float)
+    X[:, :2] = Y * (rng.random((150, 2)) < 0.3)
+    (sparse,), (measured,) = (
+        SDGSClassifier(2, scaling="rows", penalty=30.0, random_state=0).fit(form(X), Y)._members
+        for form in (csr_array, np.asarray)
+    )
+    assert sparse.view.weighed == slice(0, 40)
+    assert measured.view.weighed is None
+    telling, other = (np.linalg.norm(sparse.ridge.coef[:, mine]) for mine in (slice(0, 2), slice(2, 40)))
+    expected, noise = (np.linalg.norm(measured.ridge.coef[:, mine]) for mine in (slice(0, 2), slice(2, 40)))
+    assert telling / other > 1.2 * expected / noise
 
 
 def test_scores_of_no_columns_are_the_intercept():
@@ -131,7 +184,7 @@ def test_cross_fitted_scores_are_of_samples_that_were_left_out():
 
     def features(i):
         train, test = folds[i]
-        return [[(1 + i) * Z[train]]], [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6)
+        return [[(1 + i) * Z[train]]], [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6), None
 
     scores = cross_fitted(features, Y, folds, (1.0, 10.0), 2)
     for of_width, width in zip(scores, (4, 6), strict=True):
@@ -146,7 +199,8 @@ def test_cross_fitting_where_nothing_can_be_learnt():
     Y = np.zeros((3, 2))
     Y[0, 0] = 1  # left out, nothing is left
     folds = list(KFold(3).split(Y))
-    scores = cross_fitted(lambda i: (*([[np.zeros((len(part), 1))]] for part in folds[i]), (1,)), Y, folds, (1.0,), 1)
+    nothing = [[[[np.zeros((len(part), 1))]] for part in fold] for fold in folds]
+    scores = cross_fitted(lambda i: (*nothing[i], (1,), None), Y, folds, (1.0,), 1)
     assert np.isfinite(scores[0][0]).all()
     np.testing.assert_array_equal(cross_fitted(lambda _: None, Y[:1], [], (1.0,), 1)[0][0], Y[:1])
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lapack
 from scipy.sparse import issparse
@@ -20,6 +21,7 @@ _MOST_LANDMARKS = 2000
 _MANY = 20_000  # samples that say how features vary, at most
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
+_ROWS = 1024  # that kernels are computed of in one go
 _APART = 1 << 25  # numbers: samples times features times as many landmarks as a device looks at in one go
 
 
@@ -55,11 +57,11 @@ class Chart:
         """Numbers that a sample becomes."""
         return int(self.landmarks.shape[0])
 
-    def image(self, X: Any, norms: Any) -> Any:
+    def image(self, X: Any, norms: Any, n_jobs: int | None = None) -> Any:
         """Of scaled samples that had these norms before (None: one)."""
         seen = X if self.weights is None else _in_units(X, norms, self.weights)
         if on_host(X):
-            return np.ascontiguousarray((self._kernels(seen) @ self.turn).astype(X.dtype))
+            return np.ascontiguousarray((self._kernels(seen, n_jobs) @ self.turn).astype(X.dtype, copy=False))
         xp = namespace(X)
         # Square distances as differences of squares need all the digits that there are: so from the middle.
         middle = self.landmarks.mean(axis=0, dtype=np.float64)
@@ -67,13 +69,27 @@ class Chart:
         distances = _manhattan if self.kernel == "laplacian" else _euclidean
         return xp.exp(-self.gamma * distances(seen - middle, points)) @ turn
 
-    def _kernels(self, X: Any) -> Any:
-        """With the landmarks, of samples as it sees them."""
-        X = narrow_indices(X) if issparse(X) else X
-        points = narrow_indices(self.landmarks) if issparse(self.landmarks) else self.landmarks
-        if self.kernel == "rbf":
-            return np.exp(-self.gamma * euclidean_distances(X, points, squared=True))
-        return np.exp(-self.gamma * manhattan_distances(*_alike(X, points)))
+    def _kernels(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
+        """With the landmarks, of samples as it sees them; some rows after the other, while they are in the cache."""
+        points = self.landmarks
+        if self.kernel == "laplacian":
+            X, points = _alike(X, points)
+        X, points = (narrow_indices(A) if issparse(A) else A for A in (X, points))
+        kernels = np.empty((X.shape[0], points.shape[0]))
+
+        def fill(start: int) -> None:
+            rows = slice(start, start + _ROWS)
+            part = kernels[rows]
+            if self.kernel == "laplacian":
+                part[:] = manhattan_distances(X[rows], points)
+            else:
+                part[:] = euclidean_distances(X[rows], points, squared=True)
+            part *= -self.gamma
+            np.exp(part, out=part)
+
+        starts = range(0, X.shape[0], _ROWS)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
+        return kernels
 
 
 def learn_chart(

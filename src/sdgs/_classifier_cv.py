@@ -59,7 +59,7 @@ class SDGSClassifierCV(SDGSModel):
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
     max_rows : int, default=3000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
-        all of them, or 50,000.
+        all of them, or 50,000, with labels read from no more parts than before.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
@@ -213,8 +213,8 @@ class SDGSClassifierCV(SDGSModel):
         with self._task.part("learn", n_parts=(1 + again) * len(best), share=0.25) as learning:
             if again:
                 on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
-                drawn = [replace(trial.setting, draw=i) for i, trial in enumerate(best)]
-                best = [on_all(setting) for setting in learning.each("choose again", drawn)]
+                drawn = [replace(trial, setting=replace(trial.setting, draw=i)) for i, trial in enumerate(best)]
+                best = [on_all(t.setting, parts=t.read_from) for t in learning.each("choose again", drawn)]
             self._read_out(X, labels, scalings, training, best, learning)
         self._set_attributes()
         setting = best[0].setting

@@ -184,7 +184,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
-            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width]))
+            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], view.weighed))
         return Member(scaling, view.on_host(), ridge)  # wherever it was learnt: to be saved, and asked about any array
 
     def _set_attributes(self) -> None:

@@ -23,6 +23,7 @@ Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 _ENOUGH = 500_000  # scores to fit four numbers to
+_LEAST_TOLD = 1e-12  # of labels by a column, relative to the most: one that says nothing is held down, but not to zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,32 +44,43 @@ class Ridge:
 
 
 def ridge_path(
-    blocks: Iterable[Sequence[Any]], Y: Any, penalties: Sequence[float], widths: Sequence[int]
+    blocks: Iterable[Sequence[Any]],
+    Y: Any,
+    penalties: Sequence[float],
+    widths: Sequence[int],
+    weighed: slice | None = None,
 ) -> Iterator[Ridge]:
     r"""Multi-output ridge regressions, with intercept: for every penalty, for every number of leading columns.
 
-    .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \|W\|_F^2
+    .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \sum_j \|W_j\|^2 / v_j
 
-    With Z and Y centred, W^T = (Z^T Z + lambda)^-1 Z^T Y, or Z^T (Z Z^T + lambda)^-1 Y where that is smaller. One
-    Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
+    With Z and Y centred, W^T = (Z^T Z + lambda / V)^-1 Z^T Y, or V Z^T (Z V Z^T + lambda)^-1 Y where that is smaller.
+    One Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
     still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, and is
-    never in memory as a whole unless it has fewer rows than columns.
+    never in memory as a whole unless it has fewer rows than columns. v is 1, but for ``weighed`` columns
+    :func:`leniency` says what.
     """
     blocks = iter(blocks)
     first = next(blocks)
     blocks = chain([first], blocks)
     # Factors of Z Z^T are as large as Z has rows, and each width needs its own.
     if len(widths) * Y.shape[0] ** 3 >= max(widths) ** 3 or not on_host(first[0]):
-        yield from ridges(_moments(blocks, Y), penalties, widths)
+        yield from ridges(_moments(blocks, Y), penalties, widths, weighed)
     else:
         Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
         centred = _dense(Y) - Y_mean
-        products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
+        lenient = np.ones(Z.shape[1])
+        if weighed is not None:
+            mine = Z[:, weighed]
+            lenient[weighed] = leniency(np.einsum("ij,ij->j", mine, mine), mine.T @ centred, Y_mean, len(Z))
+        weighted = Z * lenient
+        products_of = [weighted[:, :width] @ Z[:, :width].T for width in widths]
+        ones = np.ones(len(Z))
         for penalty in penalties:
             for width, products in zip(widths, products_of, strict=True):
-                W = Z[:, :width].T @ _solved(products, penalty, centred, [len(Z)])[0]
+                W = weighted[:, :width].T @ _solved(products, penalty * ones, centred, [len(Z)])[0]
                 yield Ridge(W.T, Y_mean - W.T @ Z_mean[:width])
 
 
@@ -83,11 +95,37 @@ class Moments:
     count: int
 
 
-def ridges(moments: Moments, penalties: Sequence[float], widths: Sequence[int]) -> Iterator[Ridge]:
-    """For every penalty, for every number of leading columns."""
+def ridges(
+    moments: Moments, penalties: Sequence[float], widths: Sequence[int], weighed: slice | None = None
+) -> Iterator[Ridge]:
+    """For every penalty, for every number of leading columns; see :func:`ridge_path`."""
+    strict = np.ones(moments.right.shape[0])
+    if weighed is not None:
+        energy = to_host(moments.products).diagonal()[weighed]
+        strict[weighed] = 1 / leniency(energy, to_host(moments.right)[weighed], moments.Y_mean, moments.count)
     for penalty in penalties:
-        for W in _solved(moments.products, penalty, moments.right, widths):
+        for W in _solved(moments.products, penalty * strict, moments.right, widths):
             yield Ridge(W.T, moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
+
+
+def leniency(energy: Array, right: Array, Y_mean: Array, n: int) -> NDArray[np.float64]:
+    r"""How much less a column's coefficients are held down than others', for what it says of the labels by itself.
+
+    With columns z and labels y centred, b = z^T y / (z^T z + 1) is what a ridge regression of y on z alone gives a
+    column of samples of unit norm. The fourth root of the sum of b^2 / (y^T y + 1) over the labels is its
+    leniency, up to a factor that makes the mean 1, where a column counts by z^T z / (z^T z + 1). So a word that is as
+    common as another but tells labels apart is listened to more. The root itself, and none, are worse for words.
+
+    ``energy`` is z^T z of each column, ``right`` z^T y of each and each label; of n samples.
+    """
+    energy, spread = np.maximum(energy, 0), np.maximum(n * Y_mean * (1 - Y_mean), 0)
+    with np.errstate(all="ignore"):
+        told = np.square(right / (energy + 1)[:, None]) @ (1 / (spread + 1))
+        root = np.maximum(told / told.max(initial=0), _LEAST_TOLD) ** 0.25
+        known = energy / (energy + 1)
+        lenient = root * (known.sum() / (known @ root))
+    # Nothing may be told by any, or numbers be too large to say.
+    return lenient if np.isfinite(lenient).all() else np.ones(len(energy))
 
 
 class Sums:
@@ -187,12 +225,12 @@ def _mean(Y: Any) -> Array:
     return np.asarray(Y.mean(axis=0), dtype=np.float64).reshape(-1)
 
 
-def _solved(A: Any, penalty: float, right: Any, widths: Sequence[int]) -> list[Array]:
-    """The solutions of (A + penalty) W = right for leading blocks of A, on the host."""
+def _solved(A: Any, penalty: NDArray[np.float64], right: Any, widths: Sequence[int]) -> list[Array]:
+    """The solutions of (A + diag(penalty)) W = right for leading blocks of A, on the host."""
     if not on_host(A):
         xp = namespace(A)
         try:
-            shifted = A + penalty * xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
+            shifted = A + like(penalty, A)[:, None] * xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
             found = [to_host(xp.linalg.solve(shifted[:width, :width], right[:width, :])) for width in widths]
         except (LinAlgError, RuntimeError):
             found = [np.full(1, np.nan)]
@@ -206,8 +244,10 @@ def _solved(A: Any, penalty: float, right: Any, widths: Sequence[int]) -> list[A
     except LinAlgError:  # the penalty is lost in the rounding of A
         solutions = []
         for width in widths:
-            s, V = eigh(A[:width, :width], check_finite=False)
-            solutions.append(V @ ((V.T @ right[:width]) / (np.maximum(s, 0) + penalty)[:, None]))
+            root = np.sqrt(penalty[:width])
+            s, V = eigh(A[:width, :width] / np.outer(root, root), check_finite=False)
+            V /= root[:, None]
+            solutions.append(V @ ((V.T @ right[:width]) / (np.maximum(s, 0) + 1)[:, None]))
         return solutions
     return [cho_solve((L[:width, :width], True), right[:width], check_finite=False) for width in widths]
 
@@ -229,7 +269,7 @@ class Calibration:
 
 
 def cross_fitted(
-    features: Callable[[int], tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int]]],
+    features: Callable[[int], tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int], slice | None]],
     Y: Array,
     folds: Iterable[Fold],
     penalties: Sequence[float],
@@ -238,7 +278,7 @@ def cross_fitted(
     """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
 
     ``features(i)`` gives the features of the training and of the test rows of fold i, in blocks, learnt from the
-    training rows alone, and numbers of leading columns to read from. What features that were learnt from all rows say
+    training rows alone, numbers of leading columns to read from, and columns that are weighed. What features that were learnt from all rows say
     of those same rows is too good, and a penalty or a threshold chosen on it is wrong by far.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
@@ -246,9 +286,9 @@ def cross_fitted(
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
-        Z_train, Z_test, widths = features(i)
+        Z_train, Z_test, widths, weighed = features(i)
         blocks = None
-        for number, model in enumerate(ridge_path(Z_train, Y[train], penalties, widths)):
+        for number, model in enumerate(ridge_path(Z_train, Y[train], penalties, widths, weighed)):
             blocks = list(Z_test) if blocks is None else blocks  # after the training samples are dealt with
             parts = [model.scores(Z) for Z in blocks]
             found, mine, place = namespace(parts[0]).concat(parts), scores[number % n_widths], number // n_widths

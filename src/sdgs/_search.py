@@ -27,7 +27,7 @@ from sdgs._views import PARTS, Setting, Training, chosen, learn_view, parts_of, 
 
 Array = NDArray[np.floating[Any]]
 
-_ENOUGH = 2_000_000  # scores to compare two penalties on
+_ENOUGH = 1_000_000  # scores to compare two penalties on
 _CALIBRATED_ON = 100_000  # of those, for a calibration that is used for the comparison alone
 _WORTH = 0.001
 _CLEARLY = 0.05
@@ -101,44 +101,51 @@ class CrossFit:
         self._scaled: tuple[str | None, Any, Any] | None = None
         self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
 
-    def __call__(self, setting: Setting, task: Task | None = None) -> Trial:
-        """Try a setting, unless that was done before and kept. ``task`` has a part for each fold, and one more."""
-        task = task or Task()
+    def __call__(self, setting: Setting, task: Task | None = None, *, parts: tuple[str, ...] | None = None) -> Trial:
+        """Try a setting, unless that was done before and kept, with labels read from these parts at most (None: all).
+
+        ``task`` has a part for each fold, and one more.
+        """
+        task, parts = task or Task(), parts or parts_of(setting)
         if self._training.checkpoint is None:
-            return self._tried(setting, task)
-        checkpoint = Checkpoint(self._training.checkpoint, "trial", self._depends_on, setting)
+            return self._tried(setting, parts, task)
+        checkpoint = Checkpoint(self._training.checkpoint, "trial", self._depends_on, setting, parts)
         kept = checkpoint.load()
         if kept is not None:
             try:
-                return self._restored(setting, **kept)
+                return self._restored(setting, parts, **kept)
             except (IndexError, TypeError, ValueError):
                 checkpoint.distrust("it does not fit the data.")
-        trial = self._tried(setting, task)
+        trial = self._tried(setting, parts, task)
         choice = np.array([self._penalties.index(trial.penalty), len(trial.read_from)], dtype=np.int64)
         checkpoint.store({"choice": choice, "value": np.array(trial.value), "scores": trial.scores})
         return trial
 
-    def _restored(self, setting: Setting, choice: NDArray[np.int64], value: Array, scores: Array) -> Trial:
+    def _restored(
+        self, setting: Setting, parts: tuple[str, ...], choice: NDArray[np.int64], value: Array, scores: Array
+    ) -> Trial:
         number, depth = choice.tolist()
         if scores.shape != self._Y.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one column a label.")
-        if not 0 < depth <= len(parts_of(setting)):
+        if not 0 < depth <= len(parts):
             raise ValueError("labels are read from at least one part, and no more than there are.")
-        return Trial(setting, self._penalties[number], parts_of(setting)[:depth], float(value), self.rows, scores)
+        return Trial(setting, self._penalties[number], parts[:depth], float(value), self.rows, scores)
 
-    def _tried(self, setting: Setting, task: Task) -> Trial:
+    def _tried(self, setting: Setting, parts: tuple[str, ...], task: Task) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
             self._scaled = setting.scaling, *self._scalings(setting.scaling)(self._X)
             self._known = [{} for _ in self._folds]
-        (_, X, norms), n_jobs, parts = self._scaled, self._training.n_jobs, parts_of(setting)
+        (_, X, norms), n_jobs = self._scaled, self._training.n_jobs
 
-        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, ...]]:
+        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, ...], slice | None]:
             (train, test), known = self._folds[fold], self._known[fold]
             (mine, lengths), (others, other_lengths) = (
                 (take_rows(X, rows), norms[like(rows, norms)]) for rows in (train, test)
             )
             view = learn_view(mine, self._labels[train], setting, self._training, norms=lengths, known=known)
-            return view.blocks(mine, n_jobs, lengths), view.blocks(others, n_jobs, other_lengths), view.widths
+            widths = view.widths[: len(parts)]
+            blocks = view.blocks(mine, n_jobs, lengths, widths[-1])
+            return blocks, view.blocks(others, n_jobs, other_lengths, widths[-1]), widths, view.weighed
 
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
@@ -176,9 +183,10 @@ class CrossFit:
             X = self._scalings(how)(observed)[0]
             (Z,) = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
 
-            def features(fold: int) -> tuple[list[list[Any]], list[list[Any]], tuple[int]]:
+            def features(fold: int) -> tuple[list[list[Any]], list[list[Any]], tuple[int], slice | None]:
                 train, test = self._folds[fold]
-                return [[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],)
+                weighed = slice(0, Z.shape[1]) if issparse(self._X) else None
+                return [[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],), weighed
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)

@@ -82,6 +82,7 @@ class View:
     norm: Norm  # of the labels' parts of a code; "l1" only in old models
     columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
     image_components: Components | None = None  # only in old models: with them codes are of images
+    of_words: bool = False  # or the like: learnt from sparse samples. Asked for while labels are learnt to be read
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """Of scaled samples, over the subspaces of the labels."""
@@ -121,6 +122,13 @@ class View:
         ends = np.cumsum(self._sizes)
         return tuple((ends if self.columns is None else np.searchsorted(self.columns, ends)).tolist())
 
+    @property
+    def weighed(self) -> slice | None:
+        """Those of the features that count for what each says of the labels: the columns of sparse samples."""
+        ends = (0, *self.widths)
+        place = self.parts.index("sample")
+        return slice(ends[place], ends[place + 1]) if self.of_words else None
+
     def width(self, read_from: Sequence[str]) -> int:
         """How many of the features these parts have, the leading ones."""
         return self.widths[len(read_from) - 1]
@@ -144,7 +152,7 @@ class View:
         if self.image_components is not None:
             assert self.chart is not None
             cleaned = self.cleaned(X, n_jobs)
-            image = self.chart.image(cleaned, norms)
+            image = self.chart.image(cleaned, norms, n_jobs)
             result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
             return [image, cleaned, result.codes, group_norms(result, self.norm)]
         if width is not None and width <= before_code:
@@ -154,7 +162,7 @@ class View:
             result = self.codes(X, n_jobs)
             cleaned = cleaned_samples(X, result, self.decomposition.components)
             code = [result.codes, group_norms(result, self.norm)]
-        return [*([] if self.chart is None else [self.chart.image(cleaned, norms)]), cleaned, *code]
+        return [*([] if self.chart is None else [self.chart.image(cleaned, norms, n_jobs)]), cleaned, *code]
 
     def without_rows(self) -> "View":
         """The same without what it knows of the training samples, which nothing that is read from it depends on."""
@@ -277,7 +285,7 @@ def learn_view(
 
     ranks = setting.n_components
     decomposition = once((setting.scaling, ranks), lambda: decomposed(X, labels, setting, training))
-    view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM)
+    view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM, of_words=issparse(X))
     if setting.gamma is not None:
         cleaned_by = (ranks, setting.alpha, setting.huber) if is_dirty(X, setting) else None
 

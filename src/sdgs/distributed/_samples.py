@@ -41,7 +41,7 @@ class Samples(Rows):
         """A view of a setting, and with ``read``, a penalty and parts to read from, how to read labels from it."""
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
-        view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM)
+        view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM, of_words=self.is_sparse)
         if read is None:
             return Member(scaling, view, None)
         view = view.narrowed(scaled, labels, training.n_jobs)
@@ -55,7 +55,7 @@ class Samples(Rows):
 
         parts: list[tuple[Sums, Any]] = self._fold(_add_sums, arguments)
         moments: list[Moments] = [sums.moments(total / sums.count) for sums, total in parts]
-        return next(ridges(merged(moments), [penalty], [view.width(read_from)]))
+        return next(ridges(merged(moments), [penalty], [view.width(read_from)], view.weighed))
 
     def _fold(self, step: Any, arguments: Any) -> list[Any]:
         workers = addresses(self.client)
