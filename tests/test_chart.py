@@ -1,5 +1,7 @@
 """The map of a kernel."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,6 +55,17 @@ def test_it_is_nystroem_but_for_a_rotation(samples):
 def test_dense_learnt_sparse_asked(samples):
     chart = learn_chart(samples, None, 1.0, 20, 0)
     np.testing.assert_allclose(chart.image(csr_array(samples), None), chart.image(samples, None))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("kernel", ["laplacian", "rbf"])
+def test_blocks_of_rows_and_threads_change_nothing(samples, form, kernel, monkeypatch):
+    X = form(samples)
+    chart = replace(learn_chart(X, None, 1.0, 20, 0), kernel=kernel)
+    whole = chart.image(X, None)
+    monkeypatch.setattr("sdgs._chart._ROWS", 7)
+    for n_jobs in (1, 2):
+        np.testing.assert_allclose(chart.image(X, None, n_jobs), whole, rtol=1e-12, atol=1e-12)
 
 
 def test_landmarks_are_drawn_from_the_samples_by_the_seed(samples):

@@ -12,8 +12,9 @@ from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._chart import landmarks, learn_chart
 from sdgs._readout import calibrate
 from sdgs._scaling import learn_scaling, possible_scalings
-from sdgs._search import Trial, relative_cost, walk
+from sdgs._search import CrossFit, Trial, relative_cost, walk
 from sdgs._views import Setting
+from sdgs.coding import group_lasso
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 START = Setting("rows", 4, 0.1)
@@ -365,6 +366,41 @@ def test_models_that_are_averaged_have_landmarks_of_their_own(monkeypatch):
         assert len(model._members) == 3
         assert len({member.view.chart.landmarks.tobytes() for member in model._members}) == n_charts
         assert "draw" not in model.best_params_
+
+
+def test_what_was_not_read_is_not_looked_at_again(monkeypatch):
+    """On all samples: no codes, where some samples said that labels are not read from them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4))
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] * X[:, 3] > 0])
+    coded = []
+
+    def watched(X, *args, **options):
+        coded.append(X.shape[0])
+        return group_lasso(X, *args, **options)
+
+    monkeypatch.setattr("sdgs._views.group_lasso", watched)
+    model = SDGSClassifierCV(gammas=1.5, hubers=None, max_rows=450, n_averaged=1, random_state=0).fit(X, Y)
+    assert "code" not in model.cv_results_["read_from"][0]
+    assert max(coded) == 300
+
+
+def test_what_was_read_is_all_that_is_looked_at_again(monkeypatch):
+    asked, read = [], []
+    call = CrossFit.__call__
+
+    def tried(self, setting, task=None, *, parts=None):
+        trial = call(self, setting, task, parts=parts)
+        asked.append(parts)
+        read.append(trial.read_from)
+        return trial
+
+    monkeypatch.setattr(CrossFit, "__call__", tried)
+    data = make_label_subspaces(240, 12, 4, n_components=2, random_state=0)  # of which codes say most
+    model = SDGSClassifierCV(gammas=None, hubers=None, max_rows=120, n_averaged=1, random_state=0)
+    best = model.fit(data.X, data.Y).cv_results_["averaged"].index(True)
+    assert asked == [*[None] * (len(asked) - 1), read[best]]
+    assert 1 < len(model.read_from_) <= len(read[best])
 
 
 def test_parts_and_cleaned_samples_are_in_the_units_of_words():

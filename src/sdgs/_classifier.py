@@ -60,9 +60,8 @@ class SDGSClassifier(SDGSModel):
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the sample
         and the code with its signs and norms, as far as these help (``read_from_``), calibrated on training samples
-        that it was not learnt from; takes ``cv`` + 1 decompositions, and gives ``predict_proba``; for large data see
-        Notes. ``"norm"``: as in the paper, by the l1
-        norm of a label's part of the code. Predicts worse.
+        that it was not learnt from; takes ``cv`` + 1 decompositions, and gives ``predict_proba``; see Notes for large
+        data, and for words. ``"norm"``: as in the paper, by the l1 norm of a label's part of the code. Predicts worse.
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
     penalty : float or "auto", default="auto"
@@ -125,6 +124,9 @@ class SDGSClassifier(SDGSModel):
     With ``decision="expected"`` and F1 there is no one threshold: of the sets of the m most probable labels of a
     sample, that with the largest :math:`2 \sum_{i \in set} p_i / (m + \sum_i p_i)` is taken, close to the expected F1.
     For the Hamming loss it is every label with a probability of at least one half.
+
+    Features of sparse samples, such as words, have ridge penalties of their own: the more a feature says of the labels
+    by itself, the smaller.
 
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
