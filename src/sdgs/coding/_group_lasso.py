@@ -104,7 +104,9 @@ def group_lasso(
     C, groups = _check_components(components, X.shape[1], np.float32 if single else np.float64)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
-    robust = mu is not None or has_missing(X)
+    # There are none where an entry is missing: one pass over X for both.
+    norms = safe_row_norms(X) if mu is None and on_host(X) else None
+    robust = mu is not None or (norms is None and has_missing(X))
     if robust and alpha == 0:
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)
@@ -127,14 +129,15 @@ def group_lasso(
     code = _Coder(C, G, C64, pinv, starts, alpha, mu, robust, tol, max_iter)
     row_bytes = 16 * (R + (0 if issparse(X) and not robust and G is not None else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
-    blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
-    if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
+    ends = [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    blocks = ((X[rows], None if norms is None else norms[rows]) for rows in ends)
+    if effective_n_jobs(n_jobs) > 1 and len(ends) > 1:
         # Threads are over blocks: BLAS threads inside them would only fight for the same cores. Where the user chose
         # another backend of joblib, blocks go wherever that takes them.
         with threadpool_limits(1):
-            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[block]) for block in blocks)
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(*block) for block in blocks)
     else:
-        parts = [code(X[block]) for block in blocks]
+        parts = [code(*block) for block in blocks]
 
     gap = np.concatenate([part[1] for part in parts])
     _warn_unless(gap, tol, max_iter)
@@ -163,7 +166,9 @@ class _Coder:
     tol: float
     max_iter: int
 
-    def __call__(self, x: Any) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
+    def __call__(
+        self, x: Any, norms: Array | None
+    ) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], csr_array | None]:
         dtype = x.dtype
         limits = self.tol, self.max_iter
         if self.robust:
@@ -171,7 +176,7 @@ class _Coder:
             b, gap, n_iter, s = solve_robust(x, self.C, self.G, self.starts, self.alpha, self.mu or np.inf, *limits)
             b, s = b.astype(dtype, copy=False), s.astype(dtype, copy=False)
             return _sparse(b), gap, n_iter, None if self.mu is None else _sparse(s)
-        norms = safe_row_norms(x)
+        norms = safe_row_norms(x) if norms is None else norms
         if norms is None or self.pinv is not None:
             x, norms = unit_rows(x)
             units = np.ones_like(norms)
