@@ -1,5 +1,7 @@
 """The page of a model in a real browser: Chromium, where it is installed."""
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -88,6 +90,7 @@ def test_the_slider_moves_by_keys_and_finds_the_best(page, made):
     P = model.predict_proba(X)
     best = max(evaluate(Y, t / 100 <= P)["f1"] for t in range(1, 101))
     assert live(page)[3] == pytest.approx(best, abs=1e-9)
+    assert page.text_content("#best-said") == page.get_attribute("#threshold", "aria-valuetext")
 
 
 def test_model_and_rivals_stand_beside_it(page, made):
@@ -155,6 +158,9 @@ def test_mistakes_are_stepped_through_largest_first(page, made):
     seen = []
     total = int((Z != Y).any(axis=1).sum())
     assert page.inner_text("#place") == f"1 of {total}"
+    page.keyboard.press("j")  # the focus is elsewhere: letters may be commands of a screen reader
+    assert page.inner_text("#place") == f"1 of {total}"
+    page.click("#explorer h2")
     for key in ("j", "ArrowRight", "j"):
         seen.append(page.inner_text("#sample-name"))
         page.keyboard.press(key)
@@ -162,7 +168,8 @@ def test_mistakes_are_stepped_through_largest_first(page, made):
     for key in ("k", "ArrowLeft", "k"):
         page.keyboard.press(key)
     assert page.inner_text("#sample-name") == seen[0]
-    assert page.is_disabled("#back")
+    assert page.get_attribute("#back", "aria-disabled") == "true"
+    assert page.get_attribute("#on", "aria-disabled") == "false"
     scores = []
     for _ in range(40):
         scores.append(float(page.inner_text("#sample-name").split("F1 ")[1].removesuffix(" %")))
@@ -228,8 +235,9 @@ def test_a_mistake_comes_apart_into_predicted_and_true_labels(page, made):
     assert page.inner_text("#words").split("\n") == model.explain(X[[i]], **names).text(0).split("\n")
     page.check("input[value=true]")
     assert page.inner_text("#words").split("\n") == model.explain(X[[i]], Y[[i]], **names).text(0).split("\n")
-    said = page.eval_on_selector_all(".bars [role=listitem]", "all => all.map(x => x.getAttribute('aria-label'))")
+    said = page.eval_on_selector_all(".bars [role=listitem]", "all => all.map(x => x.textContent)")
     assert len(said) == 10
+    assert all(re.search(r" is \S+\. In its own unit: .*residual \S+\.$", words) for words in said)
     assert page.eval_on_selector_all("#odd tbody tr", "rows => rows.length") == 5
 
 
@@ -271,7 +279,7 @@ def test_the_page_fits_wide_and_narrow_light_and_dark(browser, made, width, heig
 
 def test_every_control_has_a_name_and_can_be_reached(page):
     unnamed = page.evaluate(
-        """() => [...document.querySelectorAll("input, select, button, [role=region], [role=img]")]
+        """() => [...document.querySelectorAll("input, select, button, [role=group], [role=img]")]
           .filter(e => !(e.labels && e.labels.length) && !e.getAttribute("aria-label") && !e.textContent.trim())
           .map(e => e.outerHTML)"""
     )
@@ -283,6 +291,78 @@ def test_every_control_has_a_name_and_can_be_reached(page):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id"))
     assert {"threshold", "best", "label-search", "follow", "which", "sample-search", "on", "list"} <= reached
+
+
+def test_what_changes_is_spoken_once_and_nothing_is_at_first(page, made):
+    model, X, Y, _ = made
+    assert page.eval_on_selector_all("[role=status]", "all => all.map(x => x.textContent).filter(x => x)") == [
+        f"{len(LABELS)} of {len(LABELS)} labels"  # as the page came, which is not spoken
+    ]
+    assert page.get_attribute("#threshold-value", "aria-live") == "off"  # the slider says it itself
+    page.evaluate("""() => { window.changes = [];
+      for (const place of document.querySelectorAll("[role=status]")) new MutationObserver(() => changes.push(place.textContent))
+        .observe(place, { childList: true, characterData: true, subtree: true }); }""")
+
+    def spoken():
+        page.wait_for_timeout(50)
+        return page.evaluate("changes.splice(0)")
+
+    total = int((model.predict(X) != Y).any(axis=1).sum())
+    page.click("#on")
+    (words,) = spoken()
+    assert words.startswith(f"2 of {total}. {page.inner_text('#sample-name')}. True: ")
+    assert " Predicted: " in words
+    page.click("#list")  # speaks for itself
+    assert spoken() == []
+    page.select_option("#which", "all")
+    assert spoken() == ["300 samples"]
+    for text, found in (("117", "1 sample"), ("gamma", None), ("nobody", "There is no such sample.")):
+        page.fill("#sample-search", text)
+        (words,) = spoken()
+        assert words == (found or page.inner_text("#place").removeprefix("1 of ") + " samples")
+    page.fill("#label-search", "gam")
+    assert spoken() == [f"1 of {len(LABELS)} labels"]
+    page.fill("#label-search", "gamm")
+    assert spoken() == []
+
+
+def test_the_focus_stays_where_one_steps(page):
+    page.focus("#back")
+    page.keyboard.press("Enter")  # at the first there is none before it
+    assert page.evaluate("document.activeElement.id") == "back"
+    page.keyboard.press("j")
+    assert page.inner_text("#place").startswith("2 of ")
+
+
+def test_maps_are_tables_too(page, made):
+    _, _, Y, _ = made
+    page.click("#together summary")
+    assert page.eval_on_selector_all("#together tbody tr", "rows => rows.length") <= 20
+    page.select_option("#together select", "2")
+    rows = page.eval_on_selector_all(
+        "#together tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+    shown = page.eval_on_selector_all("#together option", "all => all.map(x => x.textContent)")[1:]
+    first = LABELS.index(shown[2])
+    assert {row[0] for row in rows} == {shown[2]}
+    assert sorted(row[1] for row in rows) == sorted(set(shown) - {shown[2]})
+    for _, other, share in rows:
+        mine = Y[Y[:, first] == 1]
+        assert float(share) == pytest.approx(100 * mine[:, LABELS.index(other)].mean(), abs=0.051)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_boxes_are_stops_for_the_keyboard_only_if_they_scroll(browser, made, width):
+    for page in opened(browser, made[3], {"width": width, "height": 800}):
+        page.wait_for_timeout(100)
+        boxes = page.eval_on_selector_all(
+            ".scroll",
+            """all => all.filter(x => x.checkVisibility()).map(x => [x.getAttribute("aria-label"), x.hasAttribute("tabindex"),
+              x.scrollWidth > x.clientWidth + 1 || x.scrollHeight > x.clientHeight + 1])""",
+        )
+        assert len(boxes) == 5
+        for name, stop, scrolls in boxes:
+            assert stop == scrolls, name
 
 
 def test_text_can_be_read(browser, made):

@@ -28,6 +28,11 @@ function make(tag, attributes = {}, ...children) {
 const percent = share => share === null ? "–" : (100 * share).toFixed(1);
 const nameOf = i => content.names ? content.names[i] : `${i}`;
 
+// What is set again though it is the same may be spoken again.
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 // Many events, one drawing.
 function inFrame(draw) {
   let waiting = false;
@@ -36,4 +41,14 @@ function inFrame(draw) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; draw(); });
   };
+}
+
+// Boxes that scroll are stops for the keyboard, which then scrolls them; others need not be.
+{
+  const stop = box => {
+    const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    if (scrolls) box.setAttribute("tabindex", "0"); else box.removeAttribute("tabindex");
+  };
+  const watch = new ResizeObserver(entries => entries.forEach(entry => stop(entry.target.closest(".scroll"))));
+  for (const box of document.querySelectorAll(".scroll")) for (const part of [box, box.firstElementChild]) watch.observe(part);
 }

@@ -42,6 +42,13 @@ function setOf(i, flag) {
   return names.length ? names.join(", ") : "none";
 }
 
+// What is spoken when something else comes up; the list speaks for itself.
+function describe() {
+  if (!matches.length) return;
+  const i = matches[at];
+  write(byId("said"), `${byId("place").textContent}. Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %. True: ${setOf(i, TRUE)}. Predicted: ${setOf(i, PREDICTED)}.`);
+}
+
 function find() {
   const everything = Array.from({ length: n }, (_, i) => i);
   const pools = {
@@ -64,10 +71,11 @@ function show(place) {
     listed = first;
   }
   list.value = `${at}`;
-  byId("back").disabled = at === 0;
-  byId("on").disabled = at >= matches.length - 1;
+  // Not disabled, which would take the focus away from who steps with the keyboard.
+  byId("back").setAttribute("aria-disabled", at === 0);
+  byId("on").setAttribute("aria-disabled", at >= matches.length - 1);
   byId("sample").hidden = !matches.length;
-  byId("place").textContent = matches.length ? `${at + 1} of ${matches.length.toLocaleString("en")}` : "There is no such sample.";
+  write(byId("place"), matches.length ? `${at + 1} of ${matches.length.toLocaleString("en")}` : "There is no such sample.");
   if (matches.length) showSample(matches[at]);
 }
 
@@ -118,21 +126,30 @@ function lookFor(label) {
   sampleSearch.focus({ preventScroll: true });
 }
 
-which.addEventListener("change", find);
-sampleSearch.addEventListener("input", inFrame(find));
+function step(by) {
+  show(at + by);
+  describe();
+}
+
+function search() {
+  find();
+  write(byId("said"), matches.length === 1 ? "1 sample" : matches.length ? `${matches.length.toLocaleString("en")} samples` : byId("place").textContent);
+}
+
+which.addEventListener("change", search);
+sampleSearch.addEventListener("input", inFrame(search));
 list.addEventListener("change", () => show(Number(list.value)));
-byId("back").addEventListener("click", () => show(at - 1));
-byId("on").addEventListener("click", () => show(at + 1));
+byId("back").addEventListener("click", () => step(-1));
+byId("on").addEventListener("click", () => step(1));
 byId("into").addEventListener("change", () => show(at));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(at));
-// Keys work where nothing else has the focus, or something in the explorer has that does not take them itself.
-document.addEventListener("keydown", event => {
-  const taken = event.target.matches("input, select, textarea, [tabindex]");
+// Keys work where the focus is in the explorer, on nothing that takes them itself. A click gets it there.
+byId("explorer").addEventListener("keydown", event => {
+  const taken = event.target !== event.currentTarget && event.target.matches("input, select, textarea, [tabindex]");
   if (taken || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target !== document.body && !event.target.closest("#explorer")) return;
-  const step = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1 }[event.key];
-  if (!step) return;
+  const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1 }[event.key];
+  if (!by) return;
   event.preventDefault();
-  show(at + step);
+  step(by);
 });
 find();

@@ -47,7 +47,7 @@
     const wanted = search.value.trim().toLowerCase();
     let found = 0;
     rows.forEach((row, i) => { found += !(row.hidden = !texts[i].includes(wanted)); });
-    byId("label-count").textContent = `${found} of ${k} labels`;
+    write(byId("label-count"), `${found.toLocaleString("en")} of ${k.toLocaleString("en")} labels`);
   };
 
   heads.forEach((head, i) => head.firstElementChild.addEventListener("click", () => {

@@ -1,5 +1,5 @@
 
-// Maps of labels on canvases, with what the pointer is on in words, and the strongest pairs as a table.
+// Maps of labels on canvases, with what the pointer is on in words; and as tables: the strongest pairs, or all of a label.
 const CIVIDIS = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
 
 function heat(share) {
@@ -17,11 +17,17 @@ function drawMap(figure, map, sentence) {
   // A few twins among many labels must not leave all others in the dark.
   const brightest = pairs.length ? Math.max(pairs[Math.floor(pairs.length * 0.005)][0], 50) : 1000;
   const words = (value, i, j) => sentence(names[i], names[j], (value / 10).toFixed(1));
-  const strongest = pairs.slice(0, 20).filter(pair => pair[0] > 0);
+  const strongest = pairs.slice(0, 20).filter(pair => pair[0] > 0), chosen = figure.querySelector("select");
   const rest = strongest.length ? `The strongest: ${words(...strongest[0])}` : "No two labels have anything in common.";
-  canvas.setAttribute("aria-label", `A map of ${size} labels. ${rest} The table below has more.`);
-  figure.querySelector("tbody").append(...strongest.map(([value, i, j]) => make("tr", {},
-    make("td", { class: "text wrap" }, names[i]), make("td", { class: "text wrap" }, names[j]), make("td", {}, (value / 10).toFixed(1)))));
+  canvas.setAttribute("aria-label", `A map of ${size} labels. ${rest} The table below has all.`);
+  chosen.append(...names.map((name, i) => make("option", { value: i }, name)));
+  const fill = () => {
+    const rows = chosen.value ? pairs.filter(pair => pair[1] === Number(chosen.value)) : strongest;
+    figure.querySelector("tbody").replaceChildren(...rows.map(([value, i, j]) => make("tr", {},
+      make("td", { class: "text wrap" }, names[i]), make("td", { class: "text wrap" }, names[j]), make("td", {}, (value / 10).toFixed(1)))));
+  };
+  chosen.addEventListener("change", fill);
+  fill();
 
   const fits = (pen, name, room) => {
     if (pen.measureText(name).width <= room) return name;

@@ -31,7 +31,7 @@ function bars(apart) {
     picture.append(mark("axis", zero), mark("total", zero + total * scale));
     const said = parts.map((part, i) => `${names[i]} ${number(part)}`).join(", ");
     box.append(
-      make("span", { role: "listitem", "aria-label": `${name} is ${number(apart.values[row])}. In its own unit: ${said}.` }, name),
+      make("span", { role: "listitem" }, name, make("span", { class: "unseen" }, ` is ${number(apart.values[row])}. In its own unit: ${said}.`)),
       picture, make("span", { class: "figure", "aria-hidden": "true" }, number(apart.values[row])));
   });
   const legend = make("ul", { class: "legend" }, ...names.map((name, i) => make("li", {},
