@@ -28,10 +28,15 @@ function make(tag, attributes = {}, ...children) {
 const percent = share => share === null ? "–" : (100 * share).toFixed(1);
 const nameOf = i => content.names ? content.names[i] : `${i}`;
 
-// What is set again though it is the same may be spoken again.
-function write(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+// For screen readers, in a place that is announced when it changes. Keys that are typed cut off what is being said: so what
+// is found while somebody types is said after a pause.
+const spoken = new Map();
+function speak(place, text, pause = 0) {
+  clearTimeout(spoken.get(place));
+  place.textContent = "";
+  spoken.set(place, setTimeout(() => { place.textContent = text; }, pause));
 }
+const TYPING = 700;  // milliseconds
 
 // Many events, one drawing.
 function inFrame(draw) {

@@ -46,7 +46,7 @@ function setOf(i, flag) {
 function describe() {
   if (!matches.length) return;
   const i = matches[at];
-  write(byId("said"), `${byId("place").textContent}. Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %. True: ${setOf(i, TRUE)}. Predicted: ${setOf(i, PREDICTED)}.`);
+  speak(byId("said"), `${byId("place").textContent}. Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %. True: ${setOf(i, TRUE)}. Predicted: ${setOf(i, PREDICTED)}.`);
 }
 
 function find() {
@@ -75,7 +75,7 @@ function show(place) {
   byId("back").setAttribute("aria-disabled", at === 0);
   byId("on").setAttribute("aria-disabled", at >= matches.length - 1);
   byId("sample").hidden = !matches.length;
-  write(byId("place"), matches.length ? `${at + 1} of ${matches.length.toLocaleString("en")}` : "There is no such sample.");
+  byId("place").textContent = matches.length ? `${at + 1} of ${matches.length.toLocaleString("en")}` : "There is no such sample.";
   if (matches.length) showSample(matches[at]);
 }
 
@@ -133,7 +133,8 @@ function step(by) {
 
 function search() {
   find();
-  write(byId("said"), matches.length === 1 ? "1 sample" : matches.length ? `${matches.length.toLocaleString("en")} samples` : byId("place").textContent);
+  const found = matches.length === 1 ? "1 sample" : `${matches.length.toLocaleString("en")} samples`;
+  speak(byId("said"), matches.length ? found : byId("place").textContent, TYPING);
 }
 
 which.addEventListener("change", search);

@@ -47,7 +47,7 @@
     const wanted = search.value.trim().toLowerCase();
     let found = 0;
     rows.forEach((row, i) => { found += !(row.hidden = !texts[i].includes(wanted)); });
-    write(byId("label-count"), `${found.toLocaleString("en")} of ${k.toLocaleString("en")} labels`);
+    byId("label-count").textContent = `${found.toLocaleString("en")} of ${k.toLocaleString("en")} labels`;
   };
 
   heads.forEach((head, i) => head.firstElementChild.addEventListener("click", () => {
@@ -56,7 +56,10 @@
     heads.forEach((other, j) => other.setAttribute("aria-sort", j !== i ? "none" : upwards ? "ascending" : "descending"));
     order();
   }));
-  search.addEventListener("input", inFrame(filter));
+  search.addEventListener("input", inFrame(() => {
+    filter();
+    speak(byId("label-said"), byId("label-count").textContent, TYPING);
+  }));
   // The order stays while the slider moves, or rows would jump about; it is made anew on the next click.
   if (checkbox) {
     checkbox.addEventListener("change", () => { fill(); order(); });

@@ -19,12 +19,14 @@ function drawMap(figure, map, sentence) {
   const words = (value, i, j) => sentence(names[i], names[j], (value / 10).toFixed(1));
   const strongest = pairs.slice(0, 20).filter(pair => pair[0] > 0), chosen = figure.querySelector("select");
   const rest = strongest.length ? `The strongest: ${words(...strongest[0])}` : "No two labels have anything in common.";
-  canvas.setAttribute("aria-label", `A map of ${size} labels. ${rest} The table below has all.`);
+  canvas.setAttribute("aria-label", `A map of ${size} labels. ${rest} The table below has more.`);
   chosen.append(...names.map((name, i) => make("option", { value: i }, name)));
   const fill = () => {
-    const rows = chosen.value ? pairs.filter(pair => pair[1] === Number(chosen.value)) : strongest;
-    figure.querySelector("tbody").replaceChildren(...rows.map(([value, i, j]) => make("tr", {},
-      make("td", { class: "text wrap" }, names[i]), make("td", { class: "text wrap" }, names[j]), make("td", {}, (value / 10).toFixed(1)))));
+    const some = chosen.value ? pairs.filter(pair => pair[1] === Number(chosen.value) && pair[0] > 0) : strongest;
+    const rows = some.map(([value, i, j]) => make("tr", {},
+      make("td", { class: "text wrap" }, names[i]), make("td", { class: "text wrap" }, names[j]), make("td", {}, (value / 10).toFixed(1))));
+    const nothing = make("tr", {}, make("td", { class: "text", colspan: 3 }, "It has nothing in common with others."));
+    figure.querySelector("tbody").replaceChildren(...(rows.length ? rows : [nothing]));
   };
   chosen.addEventListener("change", fill);
   fill();

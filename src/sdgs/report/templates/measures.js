@@ -41,7 +41,7 @@ if (slider) {
   const figure = byId("curves");
   let cursor = null;
 
-  const spoken = () => `${(threshold() / steps).toFixed(2)}: F1 ${percent(curves[3][threshold()])} %`;
+  const inWords = () => `${(threshold() / steps).toFixed(2)}: F1 ${percent(curves[3][threshold()])} %`;
   const follow = () => {
     const t = threshold(), shown = (t / steps).toFixed(2);
     live.forEach((cell, i) => {
@@ -51,7 +51,7 @@ if (slider) {
     byId("live-cardinality").textContent = curves[5][t].toFixed(2);
     byId("threshold-value").textContent = byId("threshold-head").textContent = shown;
     for (const place of document.querySelectorAll(".at")) place.textContent = shown;
-    slider.setAttribute("aria-valuetext", spoken());
+    slider.setAttribute("aria-valuetext", inWords());
     if (cursor) cursor.setAttribute("transform", `translate(${cursor.dataset.left * 1 + cursor.dataset.width * t / steps} 0)`);
     whenMoved.forEach(then => then());
   };
@@ -85,7 +85,7 @@ if (slider) {
     for (let t = least; t <= steps; t += least) if (curves[3][t] > curves[3][best]) best = t;
     slider.value = best;
     follow();
-    write(byId("best-said"), spoken());
+    speak(byId("best-said"), inWords());
   });
   figure.addEventListener("pointerdown", event => {
     const at = figure.getBoundingClientRect();
