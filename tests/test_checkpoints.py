@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 import sdgs._checkpoint
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
 from sdgs._container import read, write
+from sdgs._decision import Decision
+from sdgs._model import scalings_of
 from sdgs._search import CrossFit
+from sdgs._views import Setting, Training
 from sdgs.datasets import make_label_subspaces
 from sdgs.decomposition import _decompose as door
 from test_model_files import assert_same
@@ -236,6 +240,23 @@ def test_settings_that_were_tried_are_not_tried_again(data, tmp_path, monkeypatc
     second = clone(estimator).fit(data.X, data.Y)
     assert first.cv_results_.pop("seconds") != second.cv_results_.pop("seconds")
     assert_same(first, second)
+
+
+def test_trials_of_fewer_parts_are_others(data, tmp_path):
+    """On the same samples one may have been tried before, with all parts or with some."""
+    training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None)
+
+    def tried(checkpoint, parts):
+        how = replace(training, checkpoint=checkpoint)
+        options = {"penalties": (1.0,), "n_folds": 3, "decision": Decision()}
+        cross_fit = CrossFit(data.X, csr_array(data.Y), scalings_of(data.X), how, **options)
+        return cross_fit(Setting("rows", 3, 0.1), parts=parts)
+
+    for parts in (("sample",), None, ("sample",), ("sample", "code")):
+        kept, anew = tried(tmp_path, parts), tried(None, parts)
+        assert kept.read_from == anew.read_from
+        np.testing.assert_array_equal(kept.scores, anew.scores)
+    assert len(tried(None, None).read_from) > 1
 
 
 def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):

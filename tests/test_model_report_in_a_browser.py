@@ -297,9 +297,12 @@ def test_what_changes_is_spoken_once_and_nothing_is_at_first(page, made):
     model, X, Y, _ = made
     assert page.eval_on_selector_all("[role=status]", "all => all.map(x => x.textContent)") == [""] * 3
     assert page.get_attribute("#threshold-value", "aria-live") == "off"  # the slider says it itself
-    page.evaluate("""() => { window.changes = [];
-      for (const place of document.querySelectorAll("[role=status]")) new MutationObserver(() => changes.push(place.textContent))
-        .observe(place, { childList: true, characterData: true, subtree: true }); }""")
+    page.evaluate(
+        """() => { window.changes = [];
+          for (const place of document.querySelectorAll("[role=status]")) {
+            const watch = new MutationObserver(() => changes.push(place.textContent));
+            watch.observe(place, { childList: true, characterData: true, subtree: true }); } }"""
+    )
 
     def spoken():
         page.wait_for_timeout(900)  # what is typed is over
@@ -354,7 +357,8 @@ def test_boxes_are_stops_for_the_keyboard_only_if_they_scroll(browser, made, wid
         page.wait_for_timeout(100)
         boxes = page.eval_on_selector_all(
             ".scroll",
-            """all => all.filter(x => x.checkVisibility()).map(x => [x.getAttribute("aria-label"), x.hasAttribute("tabindex"),
+            """all => all.filter(x => x.checkVisibility()).map(x => [x.getAttribute("aria-label"),
+              x.hasAttribute("tabindex"),
               x.scrollWidth > x.clientWidth + 1 || x.scrollHeight > x.clientHeight + 1])""",
         )
         assert len(boxes) == 5

@@ -14,7 +14,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
+from sdgs._decision import Decision
+from sdgs._model import scalings_of
 from sdgs._readout import calibrate, cross_fitted, leniency, ridge_path
+from sdgs._scaling import mostly_zero
+from sdgs._search import CrossFit
 from sdgs._views import Setting, Training, learn_view
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
@@ -107,7 +111,6 @@ def test_features_are_float64_whatever_the_samples_are(form):
     assert all(part.dtype == np.float64 for part in parts)
     width = member.ridge.coef.shape[1]
     Z = dense(parts)[:, :width]
-    Z[:, :100] *= np.sqrt(lenient_by_hand(Z[:, :100], Y)) if form is csr_array else 1
     theirs = Ridge(alpha=0.01).fit(Z, Y)
     np.testing.assert_allclose(member.ridge.scores(parts), theirs.predict(Z), atol=1e-6)
 
@@ -147,21 +150,67 @@ def test_columns_are_weighed_alike_where_there_is_nothing_to_go_by(of_labels, en
         np.testing.assert_array_equal(lenient, 1)
 
 
-def test_words_are_weighed_by_what_they_say_of_labels():
-    """In the regression and in the quick look at scalings; measurements are not."""
+@pytest.fixture
+def few_words():
+    """Samples of which few entries are not zero, two columns of them about the labels; and the labels."""
     rng = np.random.default_rng(0)
     Y = rng.random((150, 2)) < 0.4
     X = (rng.random((150, 40)) < 0.1).astype(float)
     X[:, :2] = Y * (rng.random((150, 2)) < 0.3)
-    (sparse,), (measured,) = (
-        SDGSClassifier(2, scaling="rows", penalty=30.0, random_state=0).fit(form(X), Y)._members
-        for form in (csr_array, np.asarray)
-    )
-    assert sparse.view.weighed == slice(0, 40)
-    assert measured.view.weighed is None
-    telling, other = (np.linalg.norm(sparse.ridge.coef[:, mine]) for mine in (slice(0, 2), slice(2, 40)))
-    expected, noise = (np.linalg.norm(measured.ridge.coef[:, mine]) for mine in (slice(0, 2), slice(2, 40)))
-    assert telling / other > 1.2 * expected / noise
+    X[:, 2] = 1  # no sample is empty
+    return X, Y
+
+
+def weighed_by_hand(X, Y, new, penalty):
+    root = np.sqrt(lenient_by_hand(X, Y))
+    return Ridge(alpha=penalty).fit(X * root, Y).predict(new * root)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_words_are_weighed_by_what_they_say_of_labels(few_words, form):
+    """However they are stored; where most entries are not zero nothing is."""
+    X, Y = few_words
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    model = SDGSClassifier(2, scaling="rows", penalty=3.0, random_state=0).fit(form(X), Y)
+    (member,) = model._members
+    assert model.read_from_ == ("sample",)
+    np.testing.assert_allclose(member.scores(form(X), None), weighed_by_hand(unit, Y, unit, 3.0), atol=1e-9)
+    assert not mostly_zero(form(X + 1))
+    plain = SDGSClassifier(2, scaling=None, penalty=3.0, random_state=0).fit(form(X + 1), Y)
+    assert plain.read_from_ == ("sample",)
+    np.testing.assert_allclose(plain._members[0].scores(X + 1, None), Ridge(alpha=3.0).fit(X, Y).predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_words_are_weighed_where_choices_are_made(few_words, form, monkeypatch):
+    """By each fold's own training samples; in the quick look at scalings as well."""
+    X, Y = few_words
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None)
+    options = {"penalties": (3.0,), "n_folds": 3, "decision": Decision()}
+    cross_fit = CrossFit(form(X), csr_array(Y), scalings_of(form(X)), training, **options)
+    expected = np.zeros(Y.shape)
+    for train, test in KFold(3, shuffle=True, random_state=0).split(Y):
+        expected[test] = weighed_by_hand(unit[train], Y[train], unit[test], 3.0)
+    trial = cross_fit(Setting("rows", 2, 0.1), parts=("sample",))
+    assert trial.read_from == ("sample",)
+    np.testing.assert_allclose(trial.scores, expected, atol=1e-9)
+    looked_at = []
+    monkeypatch.setattr("sdgs._search._value", lambda scores, *_: looked_at.append(scores) or 0.0)
+    cross_fit.best_scaling(("rows", "idf"), for_subspaces=True)
+    np.testing.assert_allclose(looked_at[0], expected, atol=1e-9)
+
+
+def test_weighed_columns_where_the_penalty_is_lost_in_rounding():
+    """Of twins each gets its share by its leniency."""
+    rng = np.random.default_rng(0)
+    Z = 1e9 * rng.standard_normal((40, 3))
+    Z = np.hstack([Z, Z, 1e9 * rng.standard_normal((40, 1))])
+    Y = (Z[:, :2] > 0).astype(float)
+    lenient = lenient_by_hand(Z[:, 3:], Y)
+    (model,) = ridge_path([[Z]], Y, [1e-2], [7], slice(3, 7))
+    np.testing.assert_allclose(model.coef[:, 3:6], model.coef[:, :3] * lenient[:3], rtol=1e-3)
+    assert np.ptp(lenient[:3]) > 0.1
 
 
 def test_scores_of_no_columns_are_the_intercept():

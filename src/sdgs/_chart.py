@@ -88,7 +88,9 @@ class Chart:
             np.exp(part, out=part)
 
         starts = range(0, X.shape[0], _ROWS)
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
+        # Distances of sparse rows, and square ones, have threads of their own.
+        threaded = self.kernel == "laplacian" and not issparse(X) and len(starts) > 1
+        Parallel(n_jobs=n_jobs if threaded else 1, require="sharedmem")(delayed(fill)(start) for start in starts)
         return kernels
 
 

@@ -104,7 +104,7 @@ class SDGSClassifier(SDGSModel):
     random_state : int, RandomState instance or None, default=None
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
-        Threads that take samples apart and code them. They change nothing in the result but for rounding.
+        Threads that take samples apart, code and map them. They change nothing in the result but for rounding.
     checkpoint : str, Path or None, default=None
         A folder, made if it is not there, to keep what training has done so far in: the state of the decomposition that
         it is at, between sweeps; all decompositions that it is done with, those of the folds of the cross-validation
@@ -125,8 +125,8 @@ class SDGSClassifier(SDGSModel):
     sample, that with the largest :math:`2 \sum_{i \in set} p_i / (m + \sum_i p_i)` is taken, close to the expected F1.
     For the Hamming loss it is every label with a probability of at least one half.
 
-    Features of sparse samples, such as words, have ridge penalties of their own: the more a feature says of the labels
-    by itself, the smaller.
+    Where less than a quarter of all entries are not zero, as in counts of words, features have ridge penalties of their
+    own: the more one says of the labels by itself, the smaller.
 
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.

@@ -22,7 +22,7 @@ from sdgs._member import Member
 from sdgs._persistence import save_model
 from sdgs._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._readout import calibrate, ridge_path
-from sdgs._scaling import SCALINGS, Scaling, learn_scaling, unit_of
+from sdgs._scaling import SCALINGS, Scaling, learn_scaling, mostly_zero, unit_of
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import (
     check_checkpoint,
@@ -184,7 +184,8 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
-            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], view.weighed))
+            weighed = view.place("sample") if mostly_zero(X) else None
+            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], weighed))
         return Member(scaling, view.on_host(), ridge)  # wherever it was learnt: to be saved, and asked about any array
 
     def _set_attributes(self) -> None:

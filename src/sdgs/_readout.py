@@ -21,6 +21,8 @@ from sdgs._arrays import expit, like, namespace, on_host, put, to_host
 
 Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+# Of training rows, and of others, both in blocks; numbers of leading columns to read from; columns that are weighed.
+Features = tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int], slice | None]
 
 _ENOUGH = 500_000  # scores to fit four numbers to
 _LEAST_TOLD = 1e-12  # of labels by a column, relative to the most: one that says nothing is held down, but not to zero
@@ -71,16 +73,16 @@ def ridge_path(
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
         Z -= Z_mean
         centred = _dense(Y) - Y_mean
-        lenient = np.ones(Z.shape[1])
+        root = np.ones(Z.shape[1])
         if weighed is not None:
             mine = Z[:, weighed]
-            lenient[weighed] = leniency(np.einsum("ij,ij->j", mine, mine), mine.T @ centred, Y_mean, len(Z))
-        weighted = Z * lenient
-        products_of = [weighted[:, :width] @ Z[:, :width].T for width in widths]
+            root[weighed] = np.sqrt(leniency(np.einsum("ij,ij->j", mine, mine), mine.T @ centred, Y_mean, len(Z)))
+            mine *= root[weighed]
+        products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
         ones = np.ones(len(Z))
         for penalty in penalties:
             for width, products in zip(widths, products_of, strict=True):
-                W = weighted[:, :width].T @ _solved(products, penalty * ones, centred, [len(Z)])[0]
+                W = root[:width, None] * (Z[:, :width].T @ _solved(products, penalty * ones, centred, [len(Z)])[0])
                 yield Ridge(W.T, Y_mean - W.T @ Z_mean[:width])
 
 
@@ -101,7 +103,7 @@ def ridges(
     """For every penalty, for every number of leading columns; see :func:`ridge_path`."""
     strict = np.ones(moments.right.shape[0])
     if weighed is not None:
-        energy = to_host(moments.products).diagonal()[weighed]
+        energy = to_host(namespace(moments.products).linalg.diagonal(moments.products))[weighed]
         strict[weighed] = 1 / leniency(energy, to_host(moments.right)[weighed], moments.Y_mean, moments.count)
     for penalty in penalties:
         for W in _solved(moments.products, penalty * strict, moments.right, widths):
@@ -247,7 +249,8 @@ def _solved(A: Any, penalty: NDArray[np.float64], right: Any, widths: Sequence[i
             root = np.sqrt(penalty[:width])
             s, V = eigh(A[:width, :width] / np.outer(root, root), check_finite=False)
             V /= root[:, None]
-            solutions.append(V @ ((V.T @ right[:width]) / (np.maximum(s, 0) + 1)[:, None]))
+            known = s > width * np.finfo(s.dtype).eps * s.max(initial=0)  # the others are rounding
+            solutions.append(V[:, known] @ ((V[:, known].T @ right[:width]) / (s[known] + 1)[:, None]))
         return solutions
     return [cho_solve((L[:width, :width], True), right[:width], check_finite=False) for width in widths]
 
@@ -269,7 +272,7 @@ class Calibration:
 
 
 def cross_fitted(
-    features: Callable[[int], tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int], slice | None]],
+    features: Callable[[int], Features],
     Y: Array,
     folds: Iterable[Fold],
     penalties: Sequence[float],
@@ -277,9 +280,9 @@ def cross_fitted(
 ) -> list[list[Any]]:
     """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
 
-    ``features(i)`` gives the features of the training and of the test rows of fold i, in blocks, learnt from the
-    training rows alone, numbers of leading columns to read from, and columns that are weighed. What features that were learnt from all rows say
-    of those same rows is too good, and a penalty or a threshold chosen on it is wrong by far.
+    ``features(i)`` are those of the training and of the test rows of fold i, learnt from the training rows alone. What
+    features that were learnt from all rows say of those same rows is too good, and a penalty or a threshold chosen on
+    it is wrong by far.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
     scores: list[list[Any]] = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]

@@ -20,6 +20,7 @@ from sdgs._validation import has_missing, on_workers
 Array = NDArray[np.floating[Any]]
 SCALINGS = ("rows", "columns", "idf", None)
 
+_FEW = 0.25  # a smaller share of entries that are not zero: counts of words have a tenth or less, images a half
 _OFTEN = 0.2  # a larger share of negative entries is no accident
 
 _FILLS = 'scaling="columns" would fill sparse X with non-zeros. Pass it dense, or use "rows".'
@@ -107,6 +108,18 @@ def possible_scalings(X: Any) -> tuple[str, ...]:
     with np.errstate(over="ignore", invalid="ignore"):
         varies = bool(np.isfinite(np.nanvar(np.nan_to_num(X), axis=0)).all())  # or it cannot be standardised
     return _possible(False, False, (X < 0).sum(axis=0), (~np.isnan(X)).sum(axis=0), varies)
+
+
+def mostly_zero(X: Any) -> bool:
+    """Whether few entries say something, as in counts of words; however they are stored."""
+    if on_workers(X):
+        present = X.column_statistics.present.sum()
+    elif on_host(X):
+        present = np.count_nonzero(X.data if issparse(X) else X)
+    else:
+        xp = namespace(X)
+        present = xp.sum(xp.astype(X != 0, xp.int64))
+    return int(present) < _FEW * int(X.shape[0]) * int(X.shape[1])
 
 
 def _possible(

@@ -5,7 +5,7 @@ samples; the folds) is computed once.
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +20,8 @@ from sdgs._arrays import like, take_rows, to_host
 from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
 from sdgs._progress import Task
-from sdgs._readout import Fold, calibrate, cross_fitted, every_so_often
-from sdgs._scaling import Scaling
+from sdgs._readout import Features, Fold, calibrate, cross_fitted, every_so_often
+from sdgs._scaling import Scaling, mostly_zero
 from sdgs._validation import has_missing, on_workers
 from sdgs._views import PARTS, Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
 
@@ -88,6 +88,7 @@ class CrossFit:
             self._depends_on = fingerprint(
                 X, X.shape, labels, labels.shape, how, tuple(penalties), n_folds, decision, most
             )
+        self._weighs = mostly_zero(X)
         affordable = max(_SCORE_BYTES // (8 * len(PARTS) * len(penalties) * labels.shape[1]), 1000)
         self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
         if on_workers(X) or self.rows.size < labels.shape[0]:  # samples on workers come here by it
@@ -137,15 +138,15 @@ class CrossFit:
             self._known = [{} for _ in self._folds]
         (_, X, norms), n_jobs = self._scaled, self._training.n_jobs
 
-        def features(fold: int) -> tuple[Iterator[list[Any]], Iterator[list[Any]], tuple[int, ...], slice | None]:
+        def features(fold: int) -> Features:
             (train, test), known = self._folds[fold], self._known[fold]
             (mine, lengths), (others, other_lengths) = (
                 (take_rows(X, rows), norms[like(rows, norms)]) for rows in (train, test)
             )
             view = learn_view(mine, self._labels[train], setting, self._training, norms=lengths, known=known)
-            widths = view.widths[: len(parts)]
+            widths, weighed = view.widths[: len(parts)], view.place("sample") if self._weighs else None
             blocks = view.blocks(mine, n_jobs, lengths, widths[-1])
-            return blocks, view.blocks(others, n_jobs, other_lengths, widths[-1]), widths, view.weighed
+            return blocks, view.blocks(others, n_jobs, other_lengths, widths[-1]), widths, weighed
 
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
@@ -183,9 +184,9 @@ class CrossFit:
             X = self._scalings(how)(observed)[0]
             (Z,) = side_by_side(chosen([X], telling_columns([X], self._labels, _QUICK)))
 
-            def features(fold: int) -> tuple[list[list[Any]], list[list[Any]], tuple[int], slice | None]:
+            def features(fold: int) -> Features:
                 train, test = self._folds[fold]
-                weighed = slice(0, Z.shape[1]) if issparse(self._X) else None
+                weighed = slice(0, Z.shape[1]) if self._weighs else None
                 return [[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],), weighed
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)

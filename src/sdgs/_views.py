@@ -82,7 +82,6 @@ class View:
     norm: Norm  # of the labels' parts of a code; "l1" only in old models
     columns: NDArray[np.intp] | None = None  # of the features those that labels are read from; None for all
     image_components: Components | None = None  # only in old models: with them codes are of images
-    of_words: bool = False  # or the like: learnt from sparse samples. Asked for while labels are learnt to be read
 
     def codes(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """Of scaled samples, over the subspaces of the labels."""
@@ -122,12 +121,10 @@ class View:
         ends = np.cumsum(self._sizes)
         return tuple((ends if self.columns is None else np.searchsorted(self.columns, ends)).tolist())
 
-    @property
-    def weighed(self) -> slice | None:
-        """Those of the features that count for what each says of the labels: the columns of sparse samples."""
-        ends = (0, *self.widths)
-        place = self.parts.index("sample")
-        return slice(ends[place], ends[place + 1]) if self.of_words else None
+    def place(self, part: str) -> slice:
+        """Which of the features this part has."""
+        ends, number = (0, *self.widths), self.parts.index(part)
+        return slice(ends[number], ends[number + 1])
 
     def width(self, read_from: Sequence[str]) -> int:
         """How many of the features these parts have, the leading ones."""
@@ -285,7 +282,7 @@ def learn_view(
 
     ranks = setting.n_components
     decomposition = once((setting.scaling, ranks), lambda: decomposed(X, labels, setting, training))
-    view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM, of_words=issparse(X))
+    view = View(setting, decomposition, None, X.shape[1], labels.shape[1], NORM)
     if setting.gamma is not None:
         cleaned_by = (ranks, setting.alpha, setting.huber) if is_dirty(X, setting) else None
 

@@ -104,8 +104,8 @@ def group_lasso(
     C, groups = _check_components(components, X.shape[1], np.float32 if single else np.float64)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
-    # There are none where an entry is missing: one pass over X for both.
-    norms = safe_row_norms(X) if mu is None and on_host(X) else None
+    # None where an entry is missing, so that one pass over X tells both.
+    norms = safe_row_norms(X) if mu is None and on_host(X) and not issparse(X) else None
     robust = mu is not None or (norms is None and has_missing(X))
     if robust and alpha == 0:
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
@@ -129,9 +129,9 @@ def group_lasso(
     code = _Coder(C, G, C64, pinv, starts, alpha, mu, robust, tol, max_iter)
     row_bytes = 16 * (R + (0 if issparse(X) and not robust and G is not None else X.shape[1]) + 1)
     step = int(np.clip(_CHUNK_BYTES // row_bytes, 1, _CHUNK_ROWS))
-    ends = [slice(i, min(i + step, n)) for i in range(0, n, step)]
-    blocks = ((X[rows], None if norms is None else norms[rows]) for rows in ends)
-    if effective_n_jobs(n_jobs) > 1 and len(ends) > 1:
+    places = [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    blocks = ((X[rows], None if norms is None else norms[rows]) for rows in places)
+    if effective_n_jobs(n_jobs) > 1 and len(places) > 1:
         # Threads are over blocks: BLAS threads inside them would only fight for the same cores. Where the user chose
         # another backend of joblib, blocks go wherever that takes them.
         with threadpool_limits(1):

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from sdgs._member import Member
 from sdgs._readout import Moments, Ridge, Sums, merged, ridges
-from sdgs._scaling import ColumnStatistics, Scaling
+from sdgs._scaling import ColumnStatistics, Scaling, mostly_zero
 from sdgs._validation import has_missing, is_dask_array
 from sdgs._views import NORM, Setting, Training, View, decomposed
 from sdgs.distributed._rows import Rows, addresses, checked
@@ -41,13 +41,16 @@ class Samples(Rows):
         """A view of a setting, and with ``read``, a penalty and parts to read from, how to read labels from it."""
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
-        view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM, of_words=self.is_sparse)
+        view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM)
         if read is None:
             return Member(scaling, view, None)
         view = view.narrowed(scaled, labels, training.n_jobs)
-        return Member(scaling, view, scaled._ridge(labels, view, *read))
+        weighed = view.place("sample") if mostly_zero(self) else None
+        return Member(scaling, view, scaled._ridge(labels, view, weighed, *read))
 
-    def _ridge(self, labels: Any, view: View, penalty: float, read_from: tuple[str, ...]) -> Ridge:
+    def _ridge(
+        self, labels: Any, view: View, weighed: slice | None, penalty: float, read_from: tuple[str, ...]
+    ) -> Ridge:
         (shared,) = self.client.scatter([view.without_rows()], broadcast=True, hash=False)
 
         def arguments(block: Any) -> tuple[Any, ...]:
@@ -55,7 +58,7 @@ class Samples(Rows):
 
         parts: list[tuple[Sums, Any]] = self._fold(_add_sums, arguments)
         moments: list[Moments] = [sums.moments(total / sums.count) for sums, total in parts]
-        return next(ridges(merged(moments), [penalty], [view.width(read_from)], view.weighed))
+        return next(ridges(merged(moments), [penalty], [view.width(read_from)], weighed))
 
     def _fold(self, step: Any, arguments: Any) -> list[Any]:
         workers = addresses(self.client)
