@@ -21,6 +21,7 @@ from reference import certificate, huber_certificate
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso
 from sdgs._arrays import Repeated, on_host, put, to_host
 from sdgs._decision import Decision
+from sdgs._scaling import mostly_zero
 from sdgs._views import Setting, Training, learn_view
 from sdgs.baselines import BinaryRelevance
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -255,6 +256,7 @@ CASES = {
     "thresholds": {"decision": "thresholds", "penalty": 1.0},
     "two labels": {"decision": 2, "penalty": 1.0},
     "hamming": {"metric": "hamming_loss", "at_least_one": True, "penalty": 1.0},
+    "words": {"penalty": 1.0},
 }
 
 
@@ -268,7 +270,8 @@ def digits():
 
 @pytest.mark.parametrize(
     ("elsewhere", "case"),
-    [(where, case) for where in QUICK for case in CASES] + [("strict", "plain"), ("strict", "a kernel")],
+    [(where, case) for where in QUICK for case in CASES]
+    + [("strict", "plain"), ("strict", "a kernel"), ("strict", "words")],
     indirect=["elsewhere"],
 )
 def test_the_classifier_is_the_same(elsewhere, digits, case):
@@ -277,6 +280,10 @@ def test_the_classifier_is_the_same(elsewhere, digits, case):
     if case in ("missing", "a kernel"):
         for Z in (X, X_test):
             Z[np.random.default_rng(0).random(Z.shape) < 0.1] = np.nan
+    if case == "words":
+        X, X_test = (np.where(Z > 15, Z, 0) for Z in (X, X_test))
+        assert mostly_zero(X)
+        assert mostly_zero(elsewhere(X))
     expected = SDGSClassifier(random_state=0, **CASES[case]).fit(X, train.Y)
     model = SDGSClassifier(random_state=0, **CASES[case]).fit(elsewhere(X), elsewhere(train.Y))
     assert model.scaling_ == expected.scaling_
