@@ -153,7 +153,7 @@ class SDGSClassifierCV(SDGSModel):
         # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
         # sparse samples has a look at scalings beside it.
         trying, fitting = (
-            (0.5 if is_sparse(X) else 0.75) * cross_fit.rows.size / n,
+            (0.55 if is_sparse(X) else 0.75) * cross_fit.rows.size / n,
             0.25 if cross_fit.rows.size == n else 1.0,
         )
         spent, seconds = 0.0, list[float]()
