@@ -116,7 +116,7 @@ def leniency(energy: Array, right: Array, Y_mean: Array, n: int) -> NDArray[np.f
     With columns z and labels y centred, b = z^T y / (z^T z + 1) is what a ridge regression of y on z alone gives a
     column of samples of unit norm. The fourth root of the sum of b^2 / (y^T y + 1) over the labels is its
     leniency, up to a factor that makes the mean 1, where a column counts by z^T z / (z^T z + 1). So a word that is as
-    common as another but tells labels apart is listened to more. The root itself, and none, are worse for words.
+    common as another but tells labels apart is listened to more. With a square root instead words are read worse.
 
     ``energy`` is z^T z of each column, ``right`` z^T y of each and each label; of n samples.
     """
