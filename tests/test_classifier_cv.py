@@ -30,7 +30,7 @@ def digits():
 
 @pytest.fixture(scope="module")
 def model(digits):
-    return SDGSClassifierCV(budget=15, random_state=0).fit(digits[0].X, digits[0].Y)
+    return SDGSClassifierCV(budget=20, random_state=0).fit(digits[0].X, digits[0].Y)
 
 
 def attempts(worth):
