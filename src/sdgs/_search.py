@@ -214,8 +214,8 @@ def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks:
     """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
 
     A code takes time by its length, and up to the square of it where the subspaces together have more dimensions than
-    there are features, and overlap. A kernel takes as long again, and by its landmarks, where a code takes by the
-    labels: measured were 0.3 to 3.1 times the time without it.
+    there are features, and overlap. A kernel takes nearly as long again, and by its landmarks, where a code takes by
+    the labels: measured were 0.3 to 3.1 times the time without it.
     """
     length = float(np.mean(setting.n_components)) / 4
     crowd = min(4 * length * n_labels / n_features, length)
