@@ -193,9 +193,25 @@ FORGERIES = {
     "a kernel where there are no landmarks": (
         lambda file: (
             file.document["members"][0]["setting"].update(gamma=1.0),
-            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0}),
+            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": False}),
         ),
         "landmarks.* is missing",
+    ),
+    "a map that is not there": (
+        lambda file: (
+            file.document["members"][0]["setting"].update(gamma=1.0),
+            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": True}),
+            file.arrays.update({"member0.landmarks.dense": np.ones((2, 8))}),
+        ),
+        "landmarks.map is missing",
+    ),
+    "no landmarks at all": (
+        lambda file: (
+            file.document["members"][0]["setting"].update(gamma=1.0),
+            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": False}),
+            file.arrays.update({"member0.landmarks.dense": np.ones((0, 8))}),
+        ),
+        "landmarks are none",
     ),
     "a gamma without a kernel": (
         lambda file: file.document["members"][0]["setting"].update(gamma=1.0),

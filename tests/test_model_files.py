@@ -217,7 +217,7 @@ def test_predictions_of_another_process_are_the_same(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge", "v2-kernel", "v3-kernel", "v4-kernel"]
+    "name", ["v1-ridge", "v1-search", "v1-norm", "v2-ridge", "v2-kernel", "v3-kernel", "v4-kernel", "v5-kernel"]
 )
 def test_archived_models_still_load(name):
     with np.load(ARCHIVE / f"{name}-expected.npz") as expected:
@@ -236,6 +236,13 @@ def test_archived_models_are_the_same_when_they_are_saved_again(name, norm, tmp_
     assert [member.view.norm for member in model._members] == [norm] * len(model._members)
     assert all(member.view.image_components is not None for member in model._members)
     assert_same(model, again(model, tmp_path))
+
+
+def test_only_models_of_version_4_and_before_have_a_map():
+    charts = {name: sdgs.load(ARCHIVE / f"{name}-kernel.sdgs")._members[0].view.chart for name in ("v4", "v5")}
+    assert charts["v4"].turn.shape == (charts["v4"].size,) * 2
+    assert charts["v5"].turn is None
+    assert charts["v5"].kernels is None
 
 
 def test_codes_of_images_may_have_another_length():

@@ -11,12 +11,13 @@ from scipy.sparse import csr_array, csr_matrix, vstack
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import KFold
 
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
-from sdgs._readout import calibrate, cross_fitted, leniency, ridge_path
+from sdgs._readout import Features, calibrate, cross_fitted, leniency, ridge_path
 from sdgs._scaling import mostly_zero
 from sdgs._search import CrossFit
 from sdgs._views import Setting, Training, learn_view
@@ -213,6 +214,38 @@ def test_weighed_columns_where_the_penalty_is_lost_in_rounding():
     assert np.ptp(lenient[:3]) > 0.1
 
 
+@pytest.mark.parametrize("n", [60, 8])
+def test_kernels_with_landmarks_are_kernel_ridge_regression(n):
+    """By Nystroem's map, made by hand, whether there are more rows or more columns; columns are weighed beside it."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((n, 5)), (rng.random((n, 3)) < 0.4).astype(float)
+    points = rng.standard_normal((6, 5))
+    K, kernels = laplacian_kernel(X, points), laplacian_kernel(points)
+    lenient = lenient_by_hand(X, Y)
+    features = np.hstack([K @ np.linalg.inv(np.linalg.cholesky(kernels)).T, X * np.sqrt(lenient)])
+    Z = [np.hstack([K, X])[rows] for rows in THREE_ROWS]
+    models = ridge_path([[block] for block in Z], Y, [0.1, 10.0], [6, 11], slice(6, 11), kernels)
+    for model, (width, penalty) in zip(models, [(6, 0.1), (11, 0.1), (6, 10.0), (11, 10.0)], strict=True):
+        theirs = Ridge(alpha=penalty).fit(features[:, :width], Y)
+        found = model.scores([np.hstack([K, X])])
+        np.testing.assert_allclose(found, theirs.predict(features[:, :width]), rtol=1e-6, atol=1e-8)
+
+
+def test_kernels_where_the_penalty_is_lost_in_rounding():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((4, 2))
+    kernels = laplacian_kernel(points)
+    Z = 1e9 * rng.standard_normal((40, 3))
+    Z = np.hstack([np.repeat(Z[:, :2], 2, axis=1), Z[:, :1]])
+    Y = (Z[:, ::2] > 0).astype(float)
+    (model,) = ridge_path([[Z]], Y, [1e-2], [5], kernels=kernels)
+    whitened = np.hstack([Z[:, :4] @ np.linalg.inv(np.linalg.cholesky(kernels)).T, Z[:, 4:]])
+    centred = whitened - whitened.mean(axis=0)
+    least = centred @ np.linalg.lstsq(centred, Y - Y.mean(axis=0), rcond=1e-9)[0] + Y.mean(axis=0)
+    np.testing.assert_allclose(model.scores([Z]), least, atol=1e-4)
+    assert np.abs(model.coef).max() < 1e-8
+
+
 def test_scores_of_no_columns_are_the_intercept():
     Z, Y = np.zeros((5, 3)), np.eye(5)[:, :2]
     for model, parts in zip(ridge_path([[Z]], Y, [1.0], [0, 3]), ([Z[:, :0], Z], [csr_array(Z)]), strict=True):
@@ -233,7 +266,7 @@ def test_cross_fitted_scores_are_of_samples_that_were_left_out():
 
     def features(i):
         train, test = folds[i]
-        return [[(1 + i) * Z[train]]], [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6), None
+        return Features([[(1 + i) * Z[train]]], [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6))
 
     scores = cross_fitted(features, Y, folds, (1.0, 10.0), 2)
     for of_width, width in zip(scores, (4, 6), strict=True):
@@ -249,7 +282,7 @@ def test_cross_fitting_where_nothing_can_be_learnt():
     Y[0, 0] = 1  # left out, nothing is left
     folds = list(KFold(3).split(Y))
     nothing = [[[[np.zeros((len(part), 1))]] for part in fold] for fold in folds]
-    scores = cross_fitted(lambda i: (*nothing[i], (1,), None), Y, folds, (1.0,), 1)
+    scores = cross_fitted(lambda i: Features(*nothing[i], (1,)), Y, folds, (1.0,), 1)
     assert np.isfinite(scores[0][0]).all()
     np.testing.assert_array_equal(cross_fitted(lambda _: None, Y[:1], [], (1.0,), 1)[0][0], Y[:1])
 
@@ -383,7 +416,7 @@ def test_what_is_read_does_not_depend_on_the_axes_of_a_subspace(digits, gamma):
     other = replace(view, decomposition=replace(view.decomposition, components=turned))
     found = []
     for each in (view, other):
-        ridge = next(ridge_path(each.blocks(X, None), Y, [0.1], each.widths[-1:]))
+        ridge = next(ridge_path(each.blocks(X, None), Y, [0.1], each.widths[-1:], kernels=each.kernels))
         found.append(ridge.scores(next(each.blocks(test.X, None))))
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)  # codes are known to a duality gap of 1e-6
 

@@ -1,4 +1,4 @@
-"""A kernel as a map: samples as numbers whose products are their kernels, by way of landmarks among them."""
+"""Kernels of samples with landmarks, which are some of the samples that they are learnt from."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, lapack
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
@@ -16,8 +15,8 @@ from sdgs._rows import narrow_indices
 Array = NDArray[np.floating[Any]]
 Kernel = Literal["laplacian", "rbf"]
 
-_LANDMARKS = {False: (2, 700), True: (4, 500)}  # every so many samples, but all of so few; the latter if sparse
-_MOST_LANDMARKS = 2000
+# Every so many samples, but all of so few, and no more than so many; the latter if sparse.
+_LANDMARKS = {False: (2, 1500, 3000), True: (4, 500, 2000)}
 _MANY = 20_000  # samples that say how features vary, at most
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
@@ -27,10 +26,12 @@ _APART = 1 << 25  # numbers: samples times features times as many landmarks as a
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    r"""The map of a kernel, learnt from cleaned samples: Nystroem's, as scikit-learn has it, but for a rotation.
+    r"""A kernel with landmarks, learnt from cleaned samples.
 
     Of dense samples in their own units, :math:`\exp(-\gamma \sum_j w_j |x_j - x'_j|)`, where w is one over the standard
-    deviation of a feature; of sparse ones as they are scaled, with w = 1.
+    deviation of a feature; of sparse ones as they are scaled, with w = 1. Regressions on Nystroem's map of it are of
+    functions :math:`f(x) = \sum_i c_i k(x, x_i)` of kernels with landmarks, whose square norm is :math:`c^T K c`. So no
+    map is needed.
 
     Attributes
     ----------
@@ -42,15 +43,18 @@ class Chart:
         Of the features (w); None for samples as they are scaled.
     landmarks : ndarray or csr_array of shape (m, p)
         Samples as the kernel sees them.
-    turn : ndarray of shape (m, m)
-        What makes kernels with the landmarks an image: R^-1, where R^T R are their kernels with each other.
+    kernels : ndarray of shape (m, m) or None
+        Of the landmarks with each other; None once it is no longer asked for.
+    turn : ndarray of shape (m, m) or None
+        Only in old models: what kernels with the landmarks are multiplied by.
     """
 
     kernel: Kernel
     gamma: float
     weights: NDArray[np.float64] | None
     landmarks: Any
-    turn: Array
+    kernels: Array | None = None
+    turn: Array | None = None
 
     @property
     def size(self) -> int:
@@ -58,30 +62,31 @@ class Chart:
         return int(self.landmarks.shape[0])
 
     def image(self, X: Any, norms: Any, n_jobs: int | None = None) -> Any:
-        """Of scaled samples that had these norms before (None: one)."""
+        """Kernels with the landmarks, of scaled samples that had these norms before (None: one)."""
         seen = X if self.weights is None else _in_units(X, norms, self.weights)
         if on_host(X):
-            return np.ascontiguousarray((self._kernels(seen, n_jobs) @ self.turn).astype(X.dtype, copy=False))
+            found = self._kernels(seen, n_jobs)
+            return found if self.turn is None else (found @ self.turn).astype(X.dtype, copy=False)
         xp = namespace(X)
         # Square distances as differences of squares need all the digits that there are: so from the middle.
         middle = self.landmarks.mean(axis=0, dtype=np.float64)
-        points, middle, turn = (xp.astype(like(A, X), X.dtype) for A in (self.landmarks - middle, middle, self.turn))
+        points, middle = (xp.astype(like(A, X), X.dtype) for A in (self.landmarks - middle, middle))
         distances = _manhattan if self.kernel == "laplacian" else _euclidean
-        return xp.exp(-self.gamma * distances(seen - middle, points)) @ turn
+        found = xp.exp(-self.gamma * distances(seen - middle, points))
+        return found if self.turn is None else found @ xp.astype(like(self.turn, X), X.dtype)
 
     def _kernels(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """With the landmarks, of samples as it sees them; some rows after the other, while they are in the cache."""
         points = self.landmarks
         if self.kernel == "laplacian":
             X, points = _alike(X, points)
-        X, points = (narrow_indices(A) if issparse(A) else A for A in (X, points))
         kernels = np.empty((X.shape[0], points.shape[0]))
 
         def fill(start: int) -> None:
             rows = slice(start, start + _ROWS)
             part = kernels[rows]
             if self.kernel == "laplacian":
-                part[:] = manhattan_distances(X[rows], points)
+                _far_apart(X[rows], points, part)
             else:
                 part[:] = euclidean_distances(X[rows], points, squared=True)
             part *= -self.gamma
@@ -97,7 +102,7 @@ class Chart:
 def learn_chart(
     X: Any, norms: Any, gamma: float, n_landmarks: int, seed: int, observed: NDArray[np.bool_] | None = None
 ) -> Chart:
-    """The map of a kernel of cleaned samples, scaled, that had these norms before (None: one).
+    """The kernel of cleaned samples, scaled, that had these norms before (None: one).
 
     ``gamma`` is relative to the mean distance between samples. ``observed`` says which entries of dense samples were
     not missing (None: all): how a feature varies is known from these alone.
@@ -113,14 +118,14 @@ def learn_chart(
     points = X[chosen, :]
     if weights is not None:
         points = _in_units(points, None if norms is None else norms[chosen], weights)
-    apart = manhattan_distances(narrow_indices(points) if issparse(points) else points)
+    apart = np.empty((len(chosen), len(chosen)))
+    _far_apart(points, points, apart)
     far = apart[:_LOOKED_AT, :_LOOKED_AT]
     distance = float(far.sum()) / max(far.size - len(far), 1)
     gamma = gamma / distance if distance > 0 and np.isfinite(gamma / distance) else gamma
-    kernels = np.exp(-gamma * apart).astype(np.float64, copy=False)
+    kernels = np.exp(-gamma * apart)
     kernels.flat[:: len(kernels) + 1] += _JITTER
-    root = cholesky(kernels, lower=False, overwrite_a=True, check_finite=False)
-    return Chart("laplacian", gamma, weights, points, lapack.dtrtri(root)[0])
+    return Chart("laplacian", gamma, weights, points, kernels)
 
 
 def landmarks(asked_for: int | str, n: int, *, sparse: bool) -> int:
@@ -130,8 +135,8 @@ def landmarks(asked_for: int | str, n: int, *, sparse: bool) -> int:
     """
     if not isinstance(asked_for, str):
         return min(n, int(asked_for))
-    every, all_of = _LANDMARKS[sparse]
-    return min(n, max(n // every, all_of), _MOST_LANDMARKS)
+    every, all_of, most = _LANDMARKS[sparse]
+    return min(n, max(n // every, all_of), most)
 
 
 def _in_units(X: Any, norms: Any, weights: Any) -> Any:
@@ -162,6 +167,16 @@ def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64
     deviation = largest * relative
     constant = (relative <= 10 * np.finfo(X.dtype).eps) | (deviation < np.finfo(np.float64).tiny)
     return np.where(constant, 0.0, 1 / np.where(constant, 1, deviation))
+
+
+def _far_apart(X: Any, points: Any, out: NDArray[np.float64]) -> None:
+    """Write sums of differences; both are sparse or both dense."""
+    if issparse(X):
+        out[:] = manhattan_distances(narrow_indices(X), narrow_indices(points))
+    else:
+        from sdgs._chart_kernel import manhattan
+
+        manhattan(*(np.ascontiguousarray(A, dtype=np.float64) for A in (X, points)), out)
 
 
 def _alike(X: Any, points: Any) -> tuple[Any, Any]:

@@ -159,8 +159,9 @@ class SDGSClassifierCV(SDGSModel):
         spent, seconds = 0.0, list[float]()
 
         def cost_of(setting: Setting, learnt_from: int) -> float:
-            number = landmarks(self.n_landmarks, learnt_from, sparse=is_sparse(X))
-            return relative_cost(setting, k, X.shape[1], number)
+            sparse = is_sparse(X)
+            number = landmarks(self.n_landmarks, learnt_from, sparse=sparse)
+            return relative_cost(setting, k, X.shape[1], number, sparse=sparse)
 
         def cost_to_try(setting: Setting) -> float:
             return float(trying * cost_of(setting, cross_fit.rows.size * (self.cv - 1) // self.cv))

@@ -184,9 +184,9 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
-            weighed = view.place("sample") if mostly_zero(X) else None
-            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], weighed))
-        return Member(scaling, view.on_host(), ridge)  # wherever it was learnt: to be saved, and asked about any array
+            weighed = view.place("sample") if mostly_zero(X) and "sample" in trial.read_from else None
+            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], weighed, view.kernels))
+        return Member(scaling, view.finished(), ridge)
 
     def _set_attributes(self) -> None:
         """What the first member, the best one, was learnt with."""

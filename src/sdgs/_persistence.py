@@ -23,7 +23,7 @@ from sdgs._validation import check_choice, check_int, check_number
 from sdgs._views import PARTS
 
 FORMAT = "sdgs-model"
-VERSION = 4
+VERSION = 5
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 _NOT_STORED = ("checkpoint",)  # where to write is no business of a file
 _MOST_THREADS = 1024  # that a file may ask for
@@ -103,6 +103,17 @@ def _with_kernels_by_name(document: Any) -> Any:
     return document | {"readout": readout, "search": encoded(search, "cv_results_")}
 
 
+def _with_mapped_kernels(document: Any) -> Any:
+    """Version 4 had kernels that were mapped."""
+    members = []
+    for member in document["members"]:
+        kernel = member["kernel"]
+        if kernel is not None and "mapped" in kernel:
+            raise ValueError("its version has no mapped yet.")
+        members.append(member | {"kernel": None if kernel is None else kernel | {"mapped": True}})
+    return document | {"members": members}
+
+
 def _read_from(kernel: Any, uses_norms: bool) -> tuple[str, ...]:
     """What a model of version 3 or before reads, with a kernel or without (None)."""
     parts = PARTS[kernel is None :]
@@ -114,6 +125,7 @@ _UPDATES: Mapping[int, Callable[[Any], Any]] = {
     1: lambda document: _members_with(document, lambda _: {"norm": "l1"}),
     2: lambda document: _members_with(document, lambda member: {"landmarks_gamma": _plain(member["setting"]["gamma"])}),
     3: _with_kernels_by_name,
+    4: _with_mapped_kernels,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack, solve_triangular
 from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 
@@ -21,11 +21,20 @@ from sdgs._arrays import expit, like, namespace, on_host, put, to_host
 
 Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-# Of training rows, and of others, both in blocks; numbers of leading columns to read from; columns that are weighed.
-Features = tuple[Iterable[Sequence[Any]], Iterable[Sequence[Any]], Sequence[int], slice | None]
 
 _ENOUGH = 500_000  # scores to fit four numbers to
 _LEAST_TOLD = 1e-12  # of labels by a column, relative to the most: one that says nothing is held down, but not to zero
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Of training rows and of others, both in blocks; the rest is for :func:`ridge_path`."""
+
+    training: Iterable[Sequence[Any]]
+    others: Iterable[Sequence[Any]]
+    widths: Sequence[int]
+    weighed: slice | None = None
+    kernels: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,23 +60,27 @@ def ridge_path(
     penalties: Sequence[float],
     widths: Sequence[int],
     weighed: slice | None = None,
+    kernels: Array | None = None,
 ) -> Iterator[Ridge]:
     r"""Multi-output ridge regressions, with intercept: for every penalty, for every number of leading columns.
 
-    .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \sum_j \|W_j\|^2 / v_j
+    .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \operatorname{tr} W P W^T
 
-    With Z and Y centred, W^T = (Z^T Z + lambda / V)^-1 Z^T Y, or V Z^T (Z V Z^T + lambda)^-1 Y where that is smaller.
-    One Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and six of them
-    still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of rows, and is
-    never in memory as a whole unless it has fewer rows than columns. v is 1, but for ``weighed`` columns
-    :func:`leniency` says what.
+    With Z and Y centred, W^T = (Z^T Z + lambda P)^-1 Z^T Y, or P^-1 Z^T (Z P^-1 Z^T + lambda)^-1 Y where that is
+    smaller. One Cholesky factor of the former serves all widths, for that of a leading block is a leading block; and
+    six of them still take less time than one eigendecomposition, which would serve all penalties. Z comes in blocks of
+    rows, and is never in memory as a whole unless it has fewer rows than columns.
+
+    P is the identity, but 1 / :func:`leniency` on the diagonal for ``weighed`` columns. And if the leading columns of
+    Z are kernels with landmarks, P is there ``kernels``, those of the landmarks with each other: that is kernel ridge
+    regression for functions that the landmarks span. No width is less than these.
     """
     blocks = iter(blocks)
     first = next(blocks)
     blocks = chain([first], blocks)
     # Factors of Z Z^T are as large as Z has rows, and each width needs its own.
     if len(widths) * Y.shape[0] ** 3 >= max(widths) ** 3 or not on_host(first[0]):
-        yield from ridges(_moments(blocks, Y), penalties, widths, weighed)
+        yield from ridges(_moments(blocks, Y), penalties, widths, weighed, kernels)
     else:
         Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         Z_mean, Y_mean = Z.mean(axis=0), _mean(Y)
@@ -78,11 +91,18 @@ def ridge_path(
             mine = Z[:, weighed]
             root[weighed] = np.sqrt(leniency(np.einsum("ij,ij->j", mine, mine), mine.T @ centred, Y_mean, len(Z)))
             mine *= root[weighed]
+        m = 0 if kernels is None else len(kernels)
+        factor = None if kernels is None else cholesky(kernels, lower=True, check_finite=False)
+        if factor is not None:
+            Z[:, :m] = solve_triangular(factor, Z[:, :m].T, lower=True, check_finite=False).T
         products_of = [Z[:, :width] @ Z[:, :width].T for width in widths]
-        ones = np.ones(len(Z))
+        identity = _Form(np.ones(len(Z)))
         for penalty in penalties:
             for width, products in zip(widths, products_of, strict=True):
-                W = root[:width, None] * (Z[:, :width].T @ _solved(products, penalty * ones, centred, [len(Z)])[0])
+                (dual,) = _solved(products, penalty, identity, centred, [len(Z)])
+                W = root[:width, None] * (Z[:, :width].T @ dual)
+                if factor is not None:
+                    W[:m] = solve_triangular(factor, W[:m], lower=True, trans="T", check_finite=False)
                 yield Ridge(W.T, Y_mean - W.T @ Z_mean[:width])
 
 
@@ -98,15 +118,22 @@ class Moments:
 
 
 def ridges(
-    moments: Moments, penalties: Sequence[float], widths: Sequence[int], weighed: slice | None = None
+    moments: Moments,
+    penalties: Sequence[float],
+    widths: Sequence[int],
+    weighed: slice | None = None,
+    kernels: Array | None = None,
 ) -> Iterator[Ridge]:
     """For every penalty, for every number of leading columns; see :func:`ridge_path`."""
     strict = np.ones(moments.right.shape[0])
+    if kernels is not None:
+        strict[: len(kernels)] = 0
     if weighed is not None:
         energy = to_host(namespace(moments.products).linalg.diagonal(moments.products))[weighed]
         strict[weighed] = 1 / leniency(energy, to_host(moments.right)[weighed], moments.Y_mean, moments.count)
+    form = _Form(strict, kernels)
     for penalty in penalties:
-        for W in _solved(moments.products, penalty * strict, moments.right, widths):
+        for W in _solved(moments.products, penalty, form, moments.right, widths):
             yield Ridge(W.T, moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
 
 
@@ -227,32 +254,60 @@ def _mean(Y: Any) -> Array:
     return np.asarray(Y.mean(axis=0), dtype=np.float64).reshape(-1)
 
 
-def _solved(A: Any, penalty: NDArray[np.float64], right: Any, widths: Sequence[int]) -> list[Array]:
-    """The solutions of (A + diag(penalty)) W = right for leading blocks of A, on the host."""
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """P: ``strict`` on the diagonal, and ``kernels`` added in the first rows and columns."""
+
+    strict: NDArray[np.float64]
+    kernels: Array | None = None
+
+    def added_to(self, A: Any, times: float) -> Any:
+        """A + times * P, where A is."""
+        if on_host(A):
+            A = A.copy()
+            A.flat[:: len(A) + 1] += times * self.strict
+        else:
+            xp = namespace(A)
+            A = A + times * like(self.strict, A)[:, None] * xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
+        if self.kernels is not None:
+            m = len(self.kernels)
+            A[:m, :m] += times * like(self.kernels, A)
+        return A
+
+
+def _solved(A: Any, penalty: float, form: _Form, right: Any, widths: Sequence[int]) -> list[Array]:
+    """The solutions of (A + penalty * P) W = right for leading blocks of A and P, on the host."""
     if not on_host(A):
-        xp = namespace(A)
+        solve = namespace(A).linalg.solve
         try:
-            shifted = A + like(penalty, A)[:, None] * xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
-            found = [to_host(xp.linalg.solve(shifted[:width, :width], right[:width, :])) for width in widths]
+            shifted = form.added_to(A, penalty)
+            found = [to_host(solve(shifted[:width, :width], right[:width, :])) for width in widths]
         except (LinAlgError, RuntimeError):
             found = [np.full(1, np.nan)]
         if all(np.isfinite(W).all() for W in found):
             return found
         A, right = to_host(A), to_host(right)
-    shifted = A.copy()
-    shifted.flat[:: len(A) + 1] += penalty
-    try:
-        L = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:  # the penalty is lost in the rounding of A
-        solutions = []
-        for width in widths:
-            root = np.sqrt(penalty[:width])
-            s, V = eigh(A[:width, :width] / np.outer(root, root), check_finite=False)
-            V /= root[:, None]
-            known = s > width * np.finfo(s.dtype).eps * s.max(initial=0)  # the others are rounding
-            solutions.append(V[:, known] @ ((V[:, known].T @ right[:width]) / (s[known] + 1)[:, None]))
-        return solutions
-    return [cho_solve((L[:width, :width], True), right[:width], check_finite=False) for width in widths]
+    L, failed = lapack.dpotrf(form.added_to(A, penalty).T, lower=1, overwrite_a=1, clean=0)
+    if failed:  # the penalty is lost in the rounding of A
+        return _solved_where_known(A, penalty, form, right, widths)
+    # The first rows of L^-1 right are a leading block's own; and zeros below them stay zeros under L^-T.
+    half, k = blas.dtrsm(1.0, L, right, lower=1), right.shape[1]
+    leading = np.zeros((len(A), len(widths) * k), order="F")
+    for i, width in enumerate(widths):
+        leading[:width, i * k : (i + 1) * k] = half[:width]
+    leading = blas.dtrsm(1.0, L, leading, lower=1, trans_a=1, overwrite_b=1)
+    return [leading[:width, i * k : (i + 1) * k] for i, width in enumerate(widths)]
+
+
+def _solved_where_known(A: Array, penalty: float, form: _Form, right: Array, widths: Sequence[int]) -> list[Array]:
+    """The same for directions that are more than rounding; the others get nothing."""
+    P = form.added_to(np.zeros_like(A), 1.0)
+    found = []
+    for width in widths:
+        s, V = eigh(A[:width, :width], P[:width, :width], check_finite=False)
+        known = s > width * np.finfo(s.dtype).eps * s.max(initial=0)
+        found.append(V[:, known] @ ((V[:, known].T @ right[:width]) / (s[known] + penalty)[:, None]))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,11 +344,11 @@ def cross_fitted(
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
-        Z_train, Z_test, widths, weighed = features(i)
-        blocks = None
-        for number, model in enumerate(ridge_path(Z_train, Y[train], penalties, widths, weighed)):
-            blocks = list(Z_test) if blocks is None else blocks  # after the training samples are dealt with
-            parts = [model.scores(Z) for Z in blocks]
+        Z, blocks = features(i), None
+        path = ridge_path(Z.training, Y[train], penalties, Z.widths, Z.weighed, Z.kernels)
+        for number, model in enumerate(path):
+            blocks = list(Z.others) if blocks is None else blocks  # after the training samples are dealt with
+            parts = [model.scores(block) for block in blocks]
             found, mine, place = namespace(parts[0]).concat(parts), scores[number % n_widths], number // n_widths
             mine[place] = put(like(mine[place], found), like(test, found), found)
     return scores

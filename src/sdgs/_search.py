@@ -144,9 +144,14 @@ class CrossFit:
                 (take_rows(X, rows), norms[like(rows, norms)]) for rows in (train, test)
             )
             view = learn_view(mine, self._labels[train], setting, self._training, norms=lengths, known=known)
-            widths, weighed = view.widths[: len(parts)], view.place("sample") if self._weighs else None
-            blocks = view.blocks(mine, n_jobs, lengths, widths[-1])
-            return blocks, view.blocks(others, n_jobs, other_lengths, widths[-1]), widths, weighed
+            widths = view.widths[: len(parts)]
+            return Features(
+                view.blocks(mine, n_jobs, lengths, widths[-1]),
+                view.blocks(others, n_jobs, other_lengths, widths[-1]),
+                widths,
+                view.place("sample") if self._weighs and "sample" in parts else None,
+                view.kernels,
+            )
 
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
@@ -187,7 +192,7 @@ class CrossFit:
             def features(fold: int) -> Features:
                 train, test = self._folds[fold]
                 weighed = slice(0, Z.shape[1]) if self._weighs else None
-                return [[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],), weighed
+                return Features([[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],), weighed)
 
             (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
             some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
@@ -210,18 +215,18 @@ def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int) -> float:
+def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int, *, sparse: bool) -> float:
     """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
 
     A code takes time by its length, and up to the square of it where the subspaces together have more dimensions than
-    there are features, and overlap. A kernel takes nearly as long again, and by its landmarks, where a code takes by
-    the labels: measured were 0.3 to 3.1 times the time without it.
+    there are features, and overlap. A kernel takes by its landmarks, of which dense samples have many: measured were
+    0.3 to 2.9 times the time without it.
     """
     length = float(np.mean(setting.n_components)) / 4
     crowd = min(4 * length * n_labels / n_features, length)
     cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
-    kernel = 0 if setting.gamma is None else 0.75 + 0.02 * n_landmarks / n_labels
-    return float(cost * (1 if setting.huber is None else 1.75) + kernel)
+    kernel = 0.75 + 0.02 * n_landmarks / n_labels if sparse else min(n_landmarks / 400, 3)
+    return float(cost * (1 if setting.huber is None else 1.75) + (0 if setting.gamma is None else kernel))
 
 
 def walk(

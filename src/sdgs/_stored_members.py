@@ -51,8 +51,6 @@ def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
     elif scaler is not None:
         scaled_by = "idf"
         arrays[f"{at}scaler.idf_"] = scaler.idf_
-    if view.chart is not None:
-        _describe_chart(view.chart, at, arrays)
     if view.image_components is not None:
         _describe_components(view.image_components, f"{at}kernel.", arrays)
     if view.columns is not None:
@@ -64,7 +62,7 @@ def describe_member(member: Member, at: str, arrays: Arrays) -> dict[str, Any]:
         "scaler": scaled_by,
         "unit_rows": member.scaling.to_unit_rows,
         "converged": bool(view.decomposition.converged),
-        "kernel": None if view.chart is None else {"name": view.chart.kernel, "gamma": float(view.chart.gamma)},
+        "kernel": None if view.chart is None else _describe_chart(view.chart, at, arrays),
         "reads_kernel_first": True,
         "norm": view.norm,
     }
@@ -198,26 +196,34 @@ def _components(at: str, arrays: ArraysOf, p: int, k: int) -> tuple[Array, ...]:
     return components
 
 
-def _describe_chart(chart: Chart, at: str, arrays: Arrays) -> None:
+def _describe_chart(chart: Chart, at: str, arrays: Arrays) -> dict[str, Any]:
     if issparse(chart.landmarks):
         _describe_sparse(chart.landmarks, f"{at}landmarks.", arrays)
     else:
         arrays[f"{at}landmarks.dense"] = chart.landmarks
-    arrays[f"{at}landmarks.map"] = chart.turn if chart.kernel == "laplacian" else np.ascontiguousarray(chart.turn.T)
+    if chart.turn is not None:
+        arrays[f"{at}landmarks.map"] = chart.turn if chart.kernel == "laplacian" else np.ascontiguousarray(chart.turn.T)
     if chart.weights is not None:
         arrays[f"{at}landmarks.weights"] = chart.weights
+    return {"name": chart.kernel, "gamma": float(chart.gamma), "mapped": chart.turn is not None}
 
 
 def _chart(content: Any, at: str, arrays: ArraysOf, p: int) -> Chart:
-    name, gamma = fields_of(content, "name", "gamma")
+    name, gamma, mapped = fields_of(content, "name", "gamma", "mapped")
+    kernel: Any = check_choice(name, "the kernel's name", ("laplacian", "rbf"))
     if arrays.has(f"{at}landmarks.dense"):
         landmarks = arrays.take(f"{at}landmarks.dense", "f", None, p)
     else:
         landmarks = _sparse(f"{at}landmarks.", arrays, p)
     m = landmarks.shape[0]
-    turn = arrays.take(f"{at}landmarks.map", "f", m, m)
-    if m == 0 or np.abs(turn).max() > _LARGEST:
-        raise ValueError(f"{at}landmarks.map is empty, or too large.")
+    if m == 0:
+        raise ValueError(f"{at}landmarks are none.")
+    turn = None
+    if flag(mapped):  # of version 4 or before
+        turn = arrays.take(f"{at}landmarks.map", "f", m, m)
+        if np.abs(turn).max() > _LARGEST:
+            raise ValueError(f"{at}landmarks.map is too large.")
+        turn = turn if kernel == "laplacian" else turn.T
     if arrays.has(f"{at}landmarks.rows"):  # of version 3 or before, where they came from
         arrays.take(f"{at}landmarks.rows", "i", m)
     weights = None
@@ -225,9 +231,7 @@ def _chart(content: Any, at: str, arrays: ArraysOf, p: int) -> Chart:
         weights = arrays.take(f"{at}landmarks.weights", "f", p)
         if (weights < 0).any() or issparse(landmarks):
             raise ValueError(f"{at}landmarks.weights are below zero, or of sparse landmarks.")
-    kernel: Any = check_choice(name, "the kernel's name", ("laplacian", "rbf"))
-    turn = turn if kernel == "laplacian" else turn.T
-    return Chart(kernel, check_number(gamma, "the kernel's gamma", positive=True), weights, landmarks, turn)
+    return Chart(kernel, check_number(gamma, "the kernel's gamma", positive=True), weights, landmarks, turn=turn)
 
 
 def _describe_sparse(matrix: csr_array, at: str, arrays: Arrays) -> None:

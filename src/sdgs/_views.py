@@ -152,6 +152,8 @@ class View:
             image = self.chart.image(cleaned, norms, n_jobs)
             result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
             return [image, cleaned, result.codes, group_norms(result, self.norm)]
+        if width is not None and self.chart is not None and width <= self.widths[0]:
+            return [self.chart.image(self.cleaned(X, n_jobs), norms, n_jobs)]
         if width is not None and width <= before_code:
             cleaned = self.cleaned(X, n_jobs)
             code = []
@@ -179,11 +181,18 @@ class View:
         assert columns is not None
         return replace(self, columns=np.concatenate([np.arange(image), image + columns]))
 
-    def on_host(self) -> "View":
-        """The same, wherever it was learnt."""
-        if on_host(self.decomposition.residual):
-            return self
-        return replace(self, decomposition=self.decomposition.on_host())
+    @property
+    def kernels(self) -> Array | None:
+        """Of the landmarks with each other, until it is finished."""
+        return None if self.chart is None else self.chart.kernels
+
+    def finished(self) -> "View":
+        """The same for prediction: on the host wherever it was learnt, and without what only training asks for."""
+        chart = None if self.chart is None else replace(self.chart, kernels=None)
+        decomposition = self.decomposition
+        if not on_host(decomposition.residual):
+            decomposition = decomposition.on_host()
+        return replace(self, chart=chart, decomposition=decomposition)
 
 
 def parts_of(setting: Setting) -> tuple[str, ...]:
