@@ -294,7 +294,9 @@ def one_part_fewer(file):
         (lambda file: file.document["members"][0].update(reads_kernel_first=None), "in place of true or false"),
         (below_zero, "weights are below zero, or of sparse"),
         (sparse, "weights are below zero, or of sparse"),
-        (empty, "map"),
+        (empty, "landmarks are none"),
+        (lambda file: file.arrays["member0.landmarks.map"].__setitem__((0, 0), 1e8), "map is too large"),
+        (lambda file: file.document["members"][0]["kernel"].update(mapped=False), "has no mapped yet"),
         (lambda file: file.document["members"][0]["kernel"].update(name="linear"), "the kernel's name must be one of"),
     ],
 )

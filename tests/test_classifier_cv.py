@@ -265,14 +265,21 @@ def test_a_kernel_sees_cleaned_samples():
     assert np.isfinite(np.hstack(parts[:2])).all()
     cleaned = member.view.cleaned(scaled, None)
     np.testing.assert_allclose(parts[1], cleaned)
-    mapped = model.transform(X) * chart.weights  # in the units of X: its norm may be that of a spike
-    np.testing.assert_allclose(parts[0], laplacian_kernel(mapped, chart.landmarks, chart.gamma))
+    in_units = model.transform(X) * chart.weights  # in the units of X: its norm may be that of a spike
+    np.testing.assert_allclose(parts[0], laplacian_kernel(in_units, chart.landmarks, chart.gamma))
     assert member.view.widths[:3] == (600, 664, 664 + sum(map(len, components)))
     f1 = metrics.f1(
         clean.Y[500:],
         SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X[:500], clean.Y[:500]).predict(X[500:]),
     )
     assert f1 > 0.75
+
+
+@pytest.mark.parametrize(("form", "gamma"), [(np.asarray, 2.0), (csr_array, 1.5)])
+def test_kernels_that_are_tried(form, gamma):
+    axes = dict(SDGSClassifierCV()._axes(form(np.eye(4)), 2))
+    assert axes["gamma"] == (None, gamma)
+    assert dict(SDGSClassifierCV(gammas=(1.0, None))._axes(form(np.eye(4)), 2))["gamma"] == (1.0, None)
 
 
 def test_scalings_that_may_suit():

@@ -238,11 +238,18 @@ def test_archived_models_are_the_same_when_they_are_saved_again(name, norm, tmp_
     assert_same(model, again(model, tmp_path))
 
 
+def test_a_regression_on_some_of_the_parts_comes_back(data, monkeypatch, tmp_path):
+    """Of what is solved for all parts it has its own: in an array of its own, as a file has it."""
+    monkeypatch.setattr("sdgs._search.parts_of", lambda _: ("sample", "code"))
+    model = SDGSClassifier(2, penalty=1e-3, random_state=0).fit(data.X, data.Y)
+    assert model.read_from_ == ("sample", "code")
+    assert_same(model, again(model, tmp_path))
+
+
 def test_only_models_of_version_4_and_before_have_a_map():
     charts = {name: sdgs.load(ARCHIVE / f"{name}-kernel.sdgs")._members[0].view.chart for name in ("v4", "v5")}
     assert charts["v4"].turn.shape == (charts["v4"].size,) * 2
     assert charts["v5"].turn is None
-    assert charts["v5"].kernels is None
 
 
 def test_codes_of_images_may_have_another_length():

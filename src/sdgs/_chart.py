@@ -19,7 +19,7 @@ Kernel = Literal["laplacian", "rbf"]
 _LANDMARKS = {False: (2, 1500, 3000), True: (4, 500, 2000)}
 _MANY = 20_000  # samples that say how features vary, at most
 _LOOKED_AT = 300  # samples that say how far samples are from each other
-_JITTER = 1e-8  # added to the kernel of a landmark with itself: two may be the same
+_JITTER = 1e-6  # added to the kernel of a landmark with itself: two may be all but the same
 _ROWS = 1024  # that kernels are computed of in one go
 _APART = 1 << 25  # numbers: samples times features times as many landmarks as a device looks at in one go
 
@@ -79,7 +79,7 @@ class Chart:
         """With the landmarks, of samples as it sees them; some rows after the other, while they are in the cache."""
         points = self.landmarks
         if self.kernel == "laplacian":
-            X, points = _alike(X, points)
+            X, points = (_comparable(A) for A in _alike(X, points))
         kernels = np.empty((X.shape[0], points.shape[0]))
 
         def fill(start: int) -> None:
@@ -119,7 +119,8 @@ def learn_chart(
     if weights is not None:
         points = _in_units(points, None if norms is None else norms[chosen], weights)
     apart = np.empty((len(chosen), len(chosen)))
-    _far_apart(points, points, apart)
+    comparable = _comparable(points)
+    _far_apart(comparable, comparable, apart)
     far = apart[:_LOOKED_AT, :_LOOKED_AT]
     distance = float(far.sum()) / max(far.size - len(far), 1)
     gamma = gamma / distance if distance > 0 and np.isfinite(gamma / distance) else gamma
@@ -169,14 +170,19 @@ def _weights(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64
     return np.where(constant, 0.0, 1 / np.where(constant, 1, deviation))
 
 
+def _comparable(X: Any) -> Any:
+    """As distances are computed of."""
+    return narrow_indices(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+
+
 def _far_apart(X: Any, points: Any, out: NDArray[np.float64]) -> None:
-    """Write sums of differences; both are sparse or both dense."""
+    """Write sums of differences; both are comparable, and sparse or dense."""
     if issparse(X):
-        out[:] = manhattan_distances(narrow_indices(X), narrow_indices(points))
+        out[:] = manhattan_distances(X, points)
     else:
         from sdgs._chart_kernel import manhattan
 
-        manhattan(*(np.ascontiguousarray(A, dtype=np.float64) for A in (X, points)), out)
+        manhattan(X, points, out)
 
 
 def _alike(X: Any, points: Any) -> tuple[Any, Any]:

@@ -50,13 +50,14 @@ class SDGSClassifier(SDGSModel):
         None to 0.05 and 0.025 as far as that gains a tenth of a point in cross-validation, for dense samples; for
         sparse ones it is None.
     gamma : float or None, default=None
-        For labels that no linear method can tell apart: they are also read from an approximate map
-        (:class:`sklearn.kernel_approximation.Nystroem`) of the Laplacian kernel exp(-gamma d(x, x') / D), where d is
-        the sum of the differences of the features, of dense samples in standard deviations, and D its mean: 1 or 2 is a
-        good value whatever their scale. Dirty samples are cleaned before they are mapped.
+        For labels that no linear method can tell apart: they are also read from Laplacian kernels
+        exp(-gamma d(x, x') / D) with landmarks, which are training samples. d is the sum of the differences of the
+        features, of dense samples in standard deviations, and D its mean: 1 or 2 is a good value whatever their scale.
+        The same as :class:`sklearn.kernel_approximation.Nystroem` before the regression. Dirty samples are cleaned
+        first.
     n_landmarks : int or "auto", default="auto"
         Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is half of
-        them, of sparse ones a quarter, but at least 700 or 500, if there are as many, and at most 2000.
+        them, but at least 1500, if there are as many, and at most 3000; a quarter of sparse ones, 500 to 2000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the sample
         and the code with its signs and norms, as far as these help (``read_from_``), calibrated on training samples
@@ -104,7 +105,7 @@ class SDGSClassifier(SDGSModel):
     random_state : int, RandomState instance or None, default=None
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
-        Threads that take samples apart, code and map them. They change nothing in the result but for rounding.
+        Threads that take samples apart, code them and compute kernels. Results change by rounding at most.
     checkpoint : str, Path or None, default=None
         A folder, made if it is not there, to keep what training has done so far in: the state of the decomposition that
         it is at, between sweeps; all decompositions that it is done with, those of the folds of the cross-validation
@@ -132,8 +133,8 @@ class SDGSClassifier(SDGSModel):
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
 
     Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
-    decomposition and the ridge regression are then learnt from all. Where the sample, its image under a kernel, its
-    code and the norms of that have more than 4096 columns together, labels are read from the 4096 that say most of
+    decomposition and the ridge regression are then learnt from all. Where the sample, its kernels with landmarks,
+    its code and the norms of that have more than 4096 columns together, labels are read from the 4096 that say most of
     them, each column for itself; but a kernel's all stay.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
     Samples that do not fit in memory come as a Dask array: docs/large-data.md.
@@ -163,7 +164,7 @@ class SDGSClassifier(SDGSModel):
     penalty_ : float
         The ridge penalty that is used; only with ``readout="ridge"``.
     read_from_ : tuple of str
-        What the ridge regression reads, of "kernel" (the map, with ``gamma``), "sample", "code" and "norms" (of the
+        What the ridge regression reads, of "kernel" (with ``gamma``), "sample", "code" and "norms" (of the
         labels' parts of the code): as many of these as it takes, in this order; only with ``readout="ridge"``. Chosen
         in cross-validation, as the penalty.
     n_features_in_ : int

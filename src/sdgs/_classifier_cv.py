@@ -19,7 +19,7 @@ from sdgs._views import Setting
 
 _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
-_GAMMAS = (None, 1.5)
+_GAMMA = {False: 2.0, True: 1.5}  # the latter for sparse samples
 _LEVEL = 0.01  # settings that are worse by more than this are not averaged with the best
 
 
@@ -44,7 +44,7 @@ class SDGSClassifierCV(SDGSModel):
         Weights of the residual to choose from, in order. ``"auto"`` is None, 0.05 and 0.025 for dense samples, and
         None alone for sparse ones.
     gammas : float, None, sequence of such, or "auto", default="auto"
-        Kernels to choose from, in order. ``"auto"`` is None and 1.5.
+        Kernels to choose from, in order. ``"auto"`` is None and 2 for dense samples, None and 1.5 for sparse ones.
     penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
         Ridge penalties to choose from.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
@@ -239,7 +239,7 @@ class SDGSClassifierCV(SDGSModel):
         # Entries of sparse data are words and the like: few, and none of them wild. So no huber for them.
         return [
             ("scaling", possible_scalings(X) if self.scaling == "auto" else (self.scaling,)),
-            ("gamma", _given(self.gammas, (None,) if on_workers(X) else _GAMMAS)),
+            ("gamma", _given(self.gammas, (None,) if on_workers(X) else (None, _GAMMA[is_sparse(X)]))),
             ("huber", _given(self.hubers, (None,) if is_sparse(X) else HUBERS)),
             ("n_components", _given(self.n_components, ranks)),
             ("alpha", _given(self.alphas, _ALPHAS)),

@@ -184,7 +184,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
-            weighed = view.place("sample") if mostly_zero(X) and "sample" in trial.read_from else None
+            weighed = view.place("sample") if mostly_zero(X) else None
             ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], weighed, view.kernels))
         return Member(scaling, view.finished(), ridge)
 

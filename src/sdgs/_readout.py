@@ -103,7 +103,7 @@ def ridge_path(
                 W = root[:width, None] * (Z[:, :width].T @ dual)
                 if factor is not None:
                     W[:m] = solve_triangular(factor, W[:m], lower=True, trans="T", check_finite=False)
-                yield Ridge(W.T, Y_mean - W.T @ Z_mean[:width])
+                yield Ridge(np.ascontiguousarray(W.T), Y_mean - W.T @ Z_mean[:width])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def ridges(
     form = _Form(strict, kernels)
     for penalty in penalties:
         for W in _solved(moments.products, penalty, form, moments.right, widths):
-            yield Ridge(W.T, moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
+            yield Ridge(np.ascontiguousarray(W.T), moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
 
 
 def leniency(energy: Array, right: Array, Y_mean: Array, n: int) -> NDArray[np.float64]:

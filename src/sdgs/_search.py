@@ -149,7 +149,7 @@ class CrossFit:
                 view.blocks(mine, n_jobs, lengths, widths[-1]),
                 view.blocks(others, n_jobs, other_lengths, widths[-1]),
                 widths,
-                view.place("sample") if self._weighs and "sample" in parts else None,
+                view.place("sample") if self._weighs else None,
                 view.kernels,
             )
 

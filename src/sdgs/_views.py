@@ -1,4 +1,4 @@
-"""What labels are read from: scaled samples cleaned, mapped if asked for, and coded over subspaces of the labels.
+"""What labels are read from: scaled samples cleaned, their kernels if asked for, and codes over subspaces of labels.
 
 Plain functions on arrays; X (n, p) is dense or CSR, and complete or not.
 """
@@ -68,7 +68,7 @@ class Training:
 class View:
     """Samples as a setting sees them: cleaned, and coded over subspaces that were learnt from the training samples.
 
-    With ``chart`` labels are read from the images of cleaned samples under that map first of all. A kernel of corrupted
+    With ``chart`` labels are read from kernels of cleaned samples with landmarks first of all. A kernel of corrupted
     entries would be corrupted itself, and one of missing entries does not exist: so the linear code cleans first.
 
     Samples come with the ``norms`` that they had before they were scaled (None: one), which a kernel asks about.
@@ -138,7 +138,7 @@ class View:
         return [*image, self.n_features, sum(C.shape[0] for C in components), self.n_labels]
 
     def _parts(self, X: Any, n_jobs: int | None, norms: Any = None, width: int | None = None) -> list[Any]:
-        """The image of the sample under the map, if there is one; the sample, cleaned; its code; the code's norms.
+        """The sample's kernels with landmarks, if there are any; the sample, cleaned; its code; the code's norms.
 
         The signs of the code say much where a label always pushes a sample the same way, as words do, and its norms
         where a label has no such direction. Where they are not needed they only harm, so the last of these can be left
@@ -301,7 +301,7 @@ def learn_view(
             observed = ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None
             return learn_chart(view.cleaned(X, training.n_jobs), norms, gamma, number, seed, observed)
 
-        # No other setting has landmarks of its own draw, and a map is large.
+        # No other setting has landmarks of its own draw, and their kernels are large.
         chart = learnt() if setting.draw else once((setting.scaling, setting.gamma, cleaned_by), learnt)
         view = replace(view, chart=chart)
     return view.narrowed(X, labels, training.n_jobs, norms)
