@@ -88,6 +88,16 @@ def test_every_method_for_gaps_takes_them(data, method):
         assert compare(gappy, method, 0, _clock)["test"]["f1"] > 0.55
 
 
+@pytest.mark.parametrize("method", ["br", "mlknn", "forest", "sdgs"])
+def test_the_first_samples_may_have_no_label(data, method):
+    """What is compiled and loaded before the clock starts is done with these."""
+    X, Y, X_test, Y_test = data
+    order = np.argsort(Y[:, :2].any(axis=1), kind="stable")
+    rare = Y[order][:, :2]
+    assert not rare[:40].any()
+    assert compare((X[order], rare, X_test, Y_test[:, :2]), method, 0, _clock)["n_train"] == 300
+
+
 def test_gaps_are_filled_from_training_samples_alone():
     X, X_test = np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([[np.nan, 100.0]])
     train, test = prepared("br-mean", X, X_test, lambda _: "rows")

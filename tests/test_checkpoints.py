@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sdgs._checkpoint
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
+from sdgs._checkpoint import _VERSION as VERSION
 from sdgs._container import read, write
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
@@ -153,7 +154,7 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
     options = {"tol": 1e-2, "random_state": 0, "checkpoint": tmp_path}
     result = decompose(data.X, data.Y, **options)
     (path,) = tmp_path.iterdir()
-    content = read(path, "sdgs-checkpoint", (4,))
+    content = read(path, "sdgs-checkpoint", (VERSION,))
     for change in (
         {"U": content.arrays["U"][1:]},
         {"C": content.arrays["C"].astype(np.float32)},
@@ -162,7 +163,7 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
         {"values": np.ones(1), "places": np.array([data.X.size])},
         {"objective": np.ones((2, 2))},
     ):
-        write(path, "sdgs-checkpoint", 4, "0", content.document, {**content.arrays, **change})
+        write(path, "sdgs-checkpoint", VERSION, "0", content.document, {**content.arrays, **change})
         with pytest.warns(UserWarning, match="of no use"):
             assert_same(decompose(data.X, data.Y, **options), result)
 
@@ -263,7 +264,7 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
     estimator = SDGSClassifier(random_state=0, checkpoint=tmp_path)
     first = clone(estimator).fit(data.X, data.Y)
     (path,) = (path for path in tmp_path.iterdir() if b'"choice"' in path.read_bytes())
-    content = read(path, "sdgs-checkpoint", (4,))
+    content = read(path, "sdgs-checkpoint", (VERSION,))
     for change in (
         {"choice": np.array([9, 1])},
         {"choice": np.array([1, 0])},
@@ -273,7 +274,7 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
         {"scores": np.ones((200, 5))},
         {"more": np.ones(3)},
     ):
-        write(path, "sdgs-checkpoint", 4, "0", content.document, {**content.arrays, **change})
+        write(path, "sdgs-checkpoint", VERSION, "0", content.document, {**content.arrays, **change})
         with pytest.warns(UserWarning, match="of no use"):
             assert_same(clone(estimator).fit(data.X, data.Y), first)
 
