@@ -155,6 +155,15 @@ def test_strings_that_would_fill_the_memory_are_refused(tmp_path):
         sdgs.load(path)
 
 
+def give_kernel(file, *, mapped=False, landmarks=None):
+    """Say that the first member has a kernel."""
+    member = file.document["members"][0]
+    member["setting"]["gamma"] = 1.0
+    member["kernel"] = {"name": "laplacian", "gamma": 1.0, "mapped": mapped}
+    if landmarks is not None:
+        file.arrays["member0.landmarks.dense"] = landmarks
+
+
 FORGERIES = {
     "a parameter of an evil type": (
         lambda file: file.document["parameters"].update(alpha={"numpy": "|O", "value": 1}),
@@ -190,29 +199,12 @@ FORGERIES = {
         "ridge.coef has",
     ),
     "a norm of one's own": (lambda file: file.document["members"][0].update(norm="l3"), "norm must be one of"),
-    "a kernel where there are no landmarks": (
-        lambda file: (
-            file.document["members"][0]["setting"].update(gamma=1.0),
-            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": False}),
-        ),
-        "landmarks.* is missing",
-    ),
+    "a kernel where there are no landmarks": (give_kernel, "landmarks.* is missing"),
     "a map that is not there": (
-        lambda file: (
-            file.document["members"][0]["setting"].update(gamma=1.0),
-            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": True}),
-            file.arrays.update({"member0.landmarks.dense": np.ones((2, 8))}),
-        ),
+        lambda file: give_kernel(file, mapped=True, landmarks=np.ones((2, 8))),
         "landmarks.map is missing",
     ),
-    "no landmarks at all": (
-        lambda file: (
-            file.document["members"][0]["setting"].update(gamma=1.0),
-            file.document["members"][0].update(kernel={"name": "laplacian", "gamma": 1.0, "mapped": False}),
-            file.arrays.update({"member0.landmarks.dense": np.ones((0, 8))}),
-        ),
-        "landmarks are none",
-    ),
+    "no landmarks at all": (lambda file: give_kernel(file, landmarks=np.ones((0, 8))), "landmarks are none"),
     "a gamma without a kernel": (
         lambda file: file.document["members"][0]["setting"].update(gamma=1.0),
         "its JSON should have name, gamma",
