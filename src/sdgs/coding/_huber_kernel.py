@@ -21,8 +21,9 @@ b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows an
 import math
 
 from sdgs._compiled import jit_cached
-from sdgs.coding._kernel import _GROW, _TIE, _ZERO, _jit, _newton, _norms
+from sdgs.coding._kernel import _TIE, _ZERO, _jit, _newton, _norms
 
+_GROW = 2  # least number of groups by which a working set grows: its cost is that of Newton steps, so by the cube
 _STEPS = 20  # proximal Newton steps on one working set
 _INNER = 12  # Newton steps on one quadratic
 
@@ -119,11 +120,13 @@ def _solve_set(x, m, rows, G_set, starts, k, alpha, target, budget, b, square, f
                 H[i, h] = G_set[i, h] if few else 0.0
         for j in range(p):
             if (abs(r[j]) < m[j]) != few:
+                for i in range(R):
+                    c[i] = rows[i, j]
                 sign = -1.0 if few else 1.0
                 for i in range(R):
-                    value = sign * rows[i, j]
+                    value = sign * c[i]
                     for h in range(i + 1):
-                        H[i, h] += value * rows[h, j]
+                        H[i, h] += value * c[h]
         zeta = 4.0 * math.sqrt(zeta)
         for i in range(R):
             for h in range(i):
