@@ -27,6 +27,23 @@ def test_no_other_set_is_better_by_the_criterion(p, metric):
     assert expected(chosen) == pytest.approx(max(map(expected, every)))
 
 
+@settings(deadline=None, max_examples=100)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 30), allow_none=st.booleans())
+def test_the_best_set_is_that_of_sorted_probabilities(seed, k, allow_none):
+    rng = np.random.default_rng(seed)
+    P = 1 / (1 + np.exp(-rng.normal(-2, 3, (20, k))))
+    P[:5] = rng.choice([0, 1e-300, 0.25, 0.5, 1], (5, k))  # many are equal
+    P[5:7] = [[0.0], [1e-310]]
+    found = expected_best(P, allow_none=allow_none)
+    for p, labels in zip(P, found, strict=True):
+        order = np.argsort(-p, kind="stable")
+        expected = 2 * np.cumsum(p[order]) / (np.arange(1, k + 1) + p.sum())
+        size = expected.argmax() + 1
+        if allow_none and np.prod(1 - p) > expected.max():
+            size = 0
+        assert labels.tolist() == np.isin(np.arange(k), order[:size]).tolist()
+
+
 def test_no_label_only_where_that_may_be():
     unlikely = np.array([[0.06, 0.01, 0.01]])
     assert expected_best(unlikely).sum() == 1

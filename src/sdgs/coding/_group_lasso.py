@@ -246,7 +246,7 @@ def _products(C: Array, *, formed: bool) -> tuple[NDArray[np.float64] | None, ND
 
 def _sparse(A: Array) -> csr_array:
     """A as CSR; scipy's own way goes over it several times."""
-    places = np.flatnonzero(A)
+    places = np.flatnonzero(A != 0)  # of booleans: five times as fast as of floats
     ptr = np.searchsorted(places, np.arange(len(A) + 1) * A.shape[1])
     return csr_array((A.reshape(-1)[places], places % max(A.shape[1], 1), ptr), shape=A.shape)
 
