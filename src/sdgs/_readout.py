@@ -340,7 +340,7 @@ def cross_fitted(
     it is wrong by far.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
-    scores: list[list[Any]] = [[np.tile(Y.mean(axis=0), (len(Y), 1)) for _ in penalties] for _ in range(n_widths)]
+    scores: list[list[Any]] = [[np.full(Y.shape, Y.mean(axis=0)) for _ in penalties] for _ in range(n_widths)]
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
