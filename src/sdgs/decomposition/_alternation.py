@@ -197,9 +197,12 @@ class Alternation:
 
     def gram_times_random(self, i: int) -> Array:
         """Y2 from a Gaussian matrix; in the first sweep the start of the label is put back into R before."""
+        return self.gram_times(i, self.drawn(i), add_start=self.sweeps == 0)
+
+    def drawn(self, i: int) -> Array:
+        """The Gaussian matrix of a label in this sweep."""
         r, p = self.C[i].shape
-        A = draw(self.seed, self.sweeps, i, (p, oversampled(r, p, self.solver)), self.X.dtype)
-        return self.gram_times(i, A, add_start=self.sweeps == 0)
+        return draw(self.seed, self.sweeps, i, (p, oversampled(r, p, self.solver)), self.X.dtype)
 
     def supported(self) -> list[tuple[Array, Array]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""

@@ -1,6 +1,7 @@
 """The alternation for dense X."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._steps import Array, Indices, orthonormal_basis, update_residual
+from sdgs.decomposition._steps import Array, Indices, orthonormal_basis, ritz_basis, update_residual
 
 _CHUNK_BYTES = 1 << 23  # of rows that have a sum of their own, so that threads can share them out
 _BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
@@ -50,14 +51,19 @@ class DenseAlternation(Alternation):
         self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
 
     def label_step(self, i: int) -> None:
-        """Update L^i with all else fixed: from the last subspace in one go if the rows of the label are one block."""
-        omega, C = self.rows[i], self.C[i]
-        if self.solver != "brp" or self.sweeps == 0 or not 0 < omega.size <= self._block_rows:
+        """Update L^i with all else fixed: in one go if the rows of the label are one block."""
+        omega, dtype = self.rows[i], self.X.dtype
+        if self.solver == "svd" or not 0 < omega.size <= self._block_rows:
             super().label_step(i)
             return
         N = self.R.take(omega, axis=0)
-        N += self.U[i] @ C
-        Q = orthonormal_basis(((N @ C.T).T @ N).T, N.dtype)
+        N += self.U[i] @ self.C[i] if self.sweeps else self._start(omega)
+        if self.sweeps and self.solver == "brp":
+            Q = orthonormal_basis(_gram_times(N, self.C[i].T), dtype)
+        else:
+            Q = orthonormal_basis(_gram_times(N, self.drawn(i)), dtype)
+            if self.solver == "brp":
+                Q = ritz_basis(Q, _gram_times(N, Q), self.width[i])
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
         self.R[omega] = N
@@ -109,10 +115,10 @@ class DenseAlternation(Alternation):
         self.workers.do(of_chunk, self._chunks(i))
         self.U[i], self.C[i] = both[:, r:].copy(), np.ascontiguousarray(Q.T)
 
-    @property
+    @cached_property
     def _block_rows(self) -> int:
         fit = _BLOCK_BYTES // (self.X.itemsize * self.shape[1])
-        return int(np.clip(fit, _LEAST_ROWS, _MOST_ROWS))  # few enough to be summed in their own precision
+        return int(min(max(fit, _LEAST_ROWS), _MOST_ROWS))  # few enough to be summed in their own precision
 
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
         """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
@@ -147,3 +153,8 @@ class DenseAlternation(Alternation):
         mine: Array = self.X[rows]
         mine *= (self.share[rows] / self.scale)[:, None]
         return mine
+
+
+def _gram_times(N: Array, A: Array) -> Array:
+    """N^T (N A), the columns side by side as LAPACK wants them."""
+    return ((N @ A).T @ N).T

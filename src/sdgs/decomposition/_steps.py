@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, eigh, get_lapack_funcs, svd
+from scipy.linalg import LinAlgError, eigh, svd
+from scipy.linalg.lapack import dgeqrf, dorgqr
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -49,10 +50,9 @@ def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
     float64, and then of type ``dtype``: so it is orthonormal to the last digit. Squares are in Y2, so that it pays to
     have it in float64 as well.
     """
-    factor, multiply = get_lapack_funcs(("geqrf", "orgqr"), dtype=np.float64)
     room = 64 * max(Y2.shape[1], 1)
-    reflectors, scales, _, _ = factor(Y2, lwork=room)
-    Q: Array = multiply(reflectors, scales, lwork=room, overwrite_a=1)[0]
+    reflectors, scales, _, _ = dgeqrf(Y2, lwork=room)
+    Q: Array = dorgqr(reflectors, scales, lwork=room, overwrite_a=1)[0]
     return Q.astype(dtype, copy=False)
 
 
