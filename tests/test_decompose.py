@@ -163,13 +163,19 @@ def test_the_result_is_what_it_says(problem, solver, sparse):
 
 
 @settings(deadline=None, max_examples=200)
-@given(problem=problems(), solver=st.sampled_from(["svd", "brp", "brp-fresh"]), gaps=st.sampled_from([0.0, 0.2]))
-def test_sparse_samples_are_taken_apart_like_dense_ones(problem, solver, gaps):
-    """Step by step, until S has to choose: of equal entries it may take others."""
+@given(
+    problem=problems(),
+    solver=st.sampled_from(["svd", "brp", "brp-fresh"]),
+    gaps=st.sampled_from([0.0, 0.2]),
+    block=st.sampled_from([2, 1024]),
+)
+def test_sparse_samples_are_taken_apart_like_dense_ones(problem, solver, gaps, block):
+    """Step by step, until S has to choose: of equal entries it may take others. Dense rows in one block, or in many."""
     X, Y, ranks, K = problem
     missing = (np.random.default_rng(0).random(X.shape) < gaps) & (X != 0)
     X = np.where(missing, np.nan, X)
     dense, sparse = (alternation(X, Y, ranks, K, solver, sparse=form) for form in (False, True))
+    dense._block_rows = block
     assert sparse.total == pytest.approx(dense.total)
     for i in range(Y.shape[1]):
         for state in (dense, sparse):

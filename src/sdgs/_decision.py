@@ -113,8 +113,8 @@ def expected_best(P: Any, *, allow_none: bool = False) -> Any:
     that there is no label, the product of all 1 - p.
 
     A label belongs to that set if its probability is above half of the best F1: with it the ratio rises. So nothing
-    needs to be sorted. From the F1 of the most probable label on, the labels above half of it have a better one, until
-    none has (Dinkelbach's method: a few passes).
+    needs to be sorted. Begin with the F1 of the most probable label alone; the labels above half of the F1 found so far
+    have one that is at least as high; repeat until it no longer rises (Dinkelbach's method: a few passes).
     """
     xp = namespace(P)
     total, zero = xp.sum(P, axis=1), xp.zeros_like(P)
@@ -122,14 +122,14 @@ def expected_best(P: Any, *, allow_none: bool = False) -> Any:
     while True:
         chosen = best[:, None] / 2 < P
         size = xp.astype(xp.count_nonzero(chosen, axis=1), P.dtype)
-        # At least 1, for of labels that are impossible none is chosen.
+        # At least 1: where no label is chosen, size and total may both be 0.
         found = 2 * xp.sum(xp.where(chosen, P, zero), axis=1) / xp.clip(size + total, 1.0, None)
         if not xp.any(found > best):
             break
         best = xp.maximum(best, found)
     chosen = _with_one(chosen, P)  # where all probabilities are next to nothing, none is above half of that
     if allow_none:
-        chosen = chosen & (xp.prod(1 - P, axis=1) <= best)[:, None]
+        chosen = chosen & ~(xp.prod(1 - P, axis=1) > best)[:, None]
     return chosen
 
 

@@ -156,5 +156,5 @@ class DenseAlternation(Alternation):
 
 
 def _gram_times(N: Array, A: Array) -> Array:
-    """N^T (N A), the columns side by side as LAPACK wants them."""
-    return ((N @ A).T @ N).T
+    """N^T (N A) in float64, the columns side by side as LAPACK wants them."""
+    return ((N @ A).T @ N).T.astype(np.float64, copy=False)
