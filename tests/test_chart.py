@@ -205,7 +205,7 @@ def test_landmarks_that_are_all_but_the_same(apart, monkeypatch):
     X = np.repeat(rng.standard_normal((10, 3)), 300, axis=0)
     X += apart * rng.standard_normal(X.shape)
     Y = (X[:, :2] > 0).astype(int)
-    monkeypatch.setattr("sdgs._readout.eigh", None)
+    monkeypatch.setattr("sdgs._ridge.eigh", None)
     model = SDGSClassifier(1, gamma=1.0, scaling=None, penalty=1e-5, n_landmarks=400, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), Y)
 

@@ -27,22 +27,23 @@ ALLOWED = {
     "_base": ({"_arrays", "_validation", "distributed"}, set()),
     # At their doors the two above hand Dask arrays over to it; it builds on the parts below.
     "distributed": (
-        {"_checkpoint", "_member", "_readout", "_scaling", "_validation", "_views", "decomposition"},
+        {"_checkpoint", "_member", "_ridge", "_scaling", "_validation", "_views", "decomposition"},
         {"dask", "distributed"},
     ),
     "_scaling": ({"_arrays", "_rows", "_validation"}, set()),
     "_chart": ({"_arrays", "_chart_kernel", "_rows"}, set()),
     "_chart_kernel": ({"_compiled"}, set()),
     "_views": ({"_arrays", "_chart", "_validation", "coding", "decomposition"}, set()),
-    "_readout": ({"_arrays", "_readout_kernel"}, set()),
-    "_readout_kernel": ({"_compiled"}, set()),
+    "_ridge": ({"_arrays", "_ridge_kernel"}, set()),
+    "_ridge_kernel": ({"_compiled"}, set()),
+    "_readout": ({"_arrays", "_ridge"}, set()),
     "_decision": ({"_arrays"}, set()),
     "_search": (
         {"_arrays", "_checkpoint", "_decision", "_progress", "_readout", "_scaling", "_validation", "_views"},
         set(),
     ),
     "explanation": ({"_validation", "coding", "displays"}, set()),
-    "_member": ({"_arrays", "_readout", "_scaling", "_views"}, set()),
+    "_member": ({"_arrays", "_ridge", "_scaling", "_views"}, set()),
     "_files": (set(), set()),
     "_progress": (set(), set()),
     "_pages": (set(), {"jinja2"}),
@@ -50,7 +51,7 @@ ALLOWED = {
     "_checkpoint": ({"_arrays", "", "_container"}, set()),
     "_plain_values": ({"_container"}, set()),
     "_stored_members": (
-        {"_chart", "_container", "_member", "_plain_values", "_readout", "_scaling", "_validation", "_views"}
+        {"_chart", "_container", "_member", "_plain_values", "_ridge", "_scaling", "_validation", "_views"}
         | {"decomposition"},
         set(),
     ),
@@ -67,6 +68,7 @@ ALLOWED = {
             "_persistence",
             "_progress",
             "_readout",
+            "_ridge",
             "_scaling",
             "_search",
             "_validation",

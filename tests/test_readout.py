@@ -17,7 +17,8 @@ from sklearn.model_selection import KFold
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
-from sdgs._readout import Features, calibrate, cross_fitted, leniency, ridge_path
+from sdgs._readout import Features, calibrate, cross_fitted
+from sdgs._ridge import leniency, ridge_path
 from sdgs._scaling import mostly_zero
 from sdgs._search import CrossFit
 from sdgs._views import Setting, Training, learn_view

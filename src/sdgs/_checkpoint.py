@@ -17,7 +17,7 @@ from sdgs._arrays import to_host
 from sdgs._container import ModelFileError, read, write
 
 _FORMAT = "sdgs-checkpoint"
-_VERSION = 5  # a new one whenever the same arguments give other digits
+_VERSION = 6  # a new one whenever the same arguments give other digits
 _PAUSE = 10  # times as long as the last write took
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgs._arrays import namespace
-from sdgs._readout import Ridge
+from sdgs._ridge import Ridge
 from sdgs._scaling import Scaling
 from sdgs._views import View
 

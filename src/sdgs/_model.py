@@ -21,7 +21,8 @@ from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
 from sdgs._persistence import save_model
 from sdgs._progress import CallbackSupportMixin, Listener, Task, with_callbacks
-from sdgs._readout import calibrate, ridge_path
+from sdgs._readout import calibrate
+from sdgs._ridge import regression
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling, mostly_zero, unit_of
 from sdgs._search import CrossFit, Trial
 from sdgs._validation import (
@@ -175,7 +176,7 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
     ) -> Member:
         """A view of a setting, learnt from all samples; and if it was tried out, how labels are read from it."""
         if on_workers(X):
-            read = None if trial is None else (trial.penalty, trial.read_from)
+            read = None if trial is None else (trial.penalty, trial.read_from, trial.partiality)
             member: Member = X.learn_member(labels, scaling, setting, training, read)
             return member
         scaled, norms = scaling(X)
@@ -185,7 +186,8 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
             weighed = view.place("sample") if mostly_zero(X) else None
-            ridge = next(ridge_path(blocks, labels, [trial.penalty], [width], weighed, view.kernels))
+            learnt = regression(blocks, labels, [width], weighed, view.kernels)
+            ridge = learnt.ridge(trial.penalty, width, trial.partiality)
         return Member(scaling, view.finished(), ridge)
 
     def _set_attributes(self) -> None:

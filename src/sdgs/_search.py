@@ -5,7 +5,7 @@ samples; the folds) is computed once.
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,15 @@ from sdgs._arrays import like, take_rows, to_host
 from sdgs._checkpoint import Checkpoint, fingerprint
 from sdgs._decision import Decision, value
 from sdgs._progress import Task
-from sdgs._readout import Features, Fold, calibrate, cross_fitted, every_so_often
+from sdgs._readout import (
+    Features,
+    Fold,
+    FoldFit,
+    calibrate,
+    cross_fitted,
+    cross_fitted_partially,
+    every_so_often,
+)
 from sdgs._scaling import Scaling, mostly_zero
 from sdgs._validation import has_missing, on_workers
 from sdgs._views import PARTS, Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
@@ -34,6 +42,7 @@ _CLEARLY = 0.05
 MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
+_PARTIALITIES = (0.25, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +63,9 @@ class Trial:
         The samples that it was tried on.
     scores : ndarray of shape (m, k)
         Cross-fitted: what a model says of each of those that was not learnt from it.
+    partiality : float
+        How much each label listens to the words that speak of it: see :func:`sdgs._ridge.partial_leniency`. 0: all
+        labels listen alike.
     """
 
     setting: Setting
@@ -62,6 +74,7 @@ class Trial:
     value: float
     rows: NDArray[np.intp]
     scores: Array
+    partiality: float = 0.0
 
 
 class CrossFit:
@@ -119,18 +132,21 @@ class CrossFit:
                 checkpoint.distrust("it does not fit the data.")
         trial = self._tried(setting, parts, task)
         choice = np.array([self._penalties.index(trial.penalty), len(trial.read_from)], dtype=np.int64)
-        checkpoint.store({"choice": choice, "value": np.array(trial.value), "scores": trial.scores})
+        worth = np.array([trial.value, trial.partiality])
+        checkpoint.store({"choice": choice, "worth": worth, "scores": trial.scores})
         return trial
 
     def _restored(
-        self, setting: Setting, parts: tuple[str, ...], choice: NDArray[np.int64], value: Array, scores: Array
+        self, setting: Setting, parts: tuple[str, ...], choice: NDArray[np.int64], worth: Array, scores: Array
     ) -> Trial:
-        number, depth = choice.tolist()
+        (number, depth), (value, partiality) = choice.tolist(), worth.tolist()
         if scores.shape != self._Y.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one column a label.")
         if not 0 < depth <= len(parts):
             raise ValueError("labels are read from at least one part, and no more than there are.")
-        return Trial(setting, self._penalties[number], parts[:depth], float(value), self.rows, scores)
+        if partiality not in (0, *_PARTIALITIES):
+            raise ValueError("labels are as partial as one can choose.")
+        return Trial(setting, self._penalties[number], parts[:depth], value, self.rows, scores, partiality)
 
     def _tried(self, setting: Setting, parts: tuple[str, ...], task: Task) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
@@ -156,17 +172,31 @@ class CrossFit:
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
             warnings.simplefilter("ignore", ConvergenceWarning)
-            paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts))
+            kept: list[FoldFit] | None = [] if self._weighs else None
+            paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts), kept)
         some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-        choices = [
-            (penalty, parts[: depth + 1], scores)
-            for depth in range(len(parts))
-            for penalty, scores in zip(self._penalties, paths[depth], strict=True)
-        ]
         decision, Y = self._decision, self._Y[some]
+
+        def best(choices: Iterable[tuple[int, int, float]]) -> tuple[int, int, float]:
+            """Of parts, penalties and partialities."""
+            return max(choices, key=lambda choice: _value(scores_of[choice][some, :], Y, decision))
+
+        scores_of = {(depth, i, 0.0): scores for depth, path in enumerate(paths) for i, scores in enumerate(path)}
         with task.part("penalties"):
-            penalty, read_from, scores = max(choices, key=lambda choice: _value(choice[2][some, :], Y, decision))
-        return Trial(setting, penalty, read_from, _value(scores, self._Y, decision), self.rows, to_host(scores))
+            choice = depth, i, _ = best(scores_of)
+            if kept and "sample" in parts[: depth + 1]:
+                # What each label holds down by itself it can afford to hold down more.
+                near = range(i, min(i + 2, len(self._penalties)))
+                for i in near:
+                    again = cross_fitted_partially(kept, paths[depth][i], self._penalties[i], depth, _PARTIALITIES)
+                    scores_of |= {
+                        (depth, i, partiality): found for partiality, found in zip(_PARTIALITIES, again, strict=True)
+                    }
+                choice = best([choice, *((depth, i, partiality) for i in near for partiality in _PARTIALITIES)])
+        depth, i, partiality = choice
+        scores = scores_of[choice]
+        value = _value(scores, self._Y, decision)
+        return Trial(setting, self._penalties[i], parts[: depth + 1], value, self.rows, to_host(scores), partiality)
 
     def best_scaling(self, candidates: Sequence[str], *, for_subspaces: bool) -> str:
         """The scaling with which a ridge regression of the samples alone does best.

@@ -13,7 +13,7 @@ from sdgs._chart import Chart
 from sdgs._container import ArraysOf
 from sdgs._member import Member
 from sdgs._plain_values import decoded, encoded
-from sdgs._readout import Ridge
+from sdgs._ridge import Ridge
 from sdgs._scaling import SCALINGS, Scaling
 from sdgs._validation import check_choice, check_number, check_ranks
 from sdgs._views import Setting, View

@@ -13,7 +13,7 @@ from distributed import get_worker
 from scipy.sparse import issparse
 
 from sdgs._member import Member
-from sdgs._readout import Moments, Ridge, Sums, merged, ridges
+from sdgs._ridge import ByColumns, Moments, Ridge, Sums, merged
 from sdgs._scaling import ColumnStatistics, Scaling, mostly_zero
 from sdgs._validation import has_missing, is_dask_array
 from sdgs._views import NORM, Setting, Training, View, decomposed
@@ -36,9 +36,12 @@ class Samples(Rows):
         scaling: Scaling,
         setting: Setting,
         training: Training,
-        read: tuple[float, tuple[str, ...]] | None,
+        read: tuple[float, tuple[str, ...], float] | None,
     ) -> Member:
-        """A view of a setting, and with ``read``, a penalty and parts to read from, how to read labels from it."""
+        """A view of a setting, and with ``read`` how to read labels from it.
+
+        That is a penalty, parts to read from, and a partiality.
+        """
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
         view = View(setting, decomposition, None, self.shape[1], labels.shape[1], NORM)
@@ -49,7 +52,13 @@ class Samples(Rows):
         return Member(scaling, view, scaled._ridge(labels, view, weighed, *read))
 
     def _ridge(
-        self, labels: Any, view: View, weighed: slice | None, penalty: float, read_from: tuple[str, ...]
+        self,
+        labels: Any,
+        view: View,
+        weighed: slice | None,
+        penalty: float,
+        read_from: tuple[str, ...],
+        partiality: float,
     ) -> Ridge:
         (shared,) = self.client.scatter([view.without_rows()], broadcast=True, hash=False)
 
@@ -58,7 +67,7 @@ class Samples(Rows):
 
         parts: list[tuple[Sums, Any]] = self._fold(_add_sums, arguments)
         moments: list[Moments] = [sums.moments(total / sums.count) for sums, total in parts]
-        return next(ridges(merged(moments), [penalty], [view.width(read_from)], weighed))
+        return ByColumns(merged(moments), weighed).ridge(penalty, view.width(read_from), partiality)
 
     def _fold(self, step: Any, arguments: Any) -> list[Any]:
         workers = addresses(self.client)
