@@ -49,6 +49,18 @@ def subspaces():
     return make
 
 
+@pytest.fixture
+def own_words():
+    """Samples of few words, of which every label has some of its own; and the labels."""
+    rng = np.random.default_rng(1)
+    Y = rng.random((240, 6)) < 0.25
+    X = (rng.random((240, 90)) < 0.08).astype(float)
+    for label in range(6):
+        X[:, 3 * label : 3 * label + 3] += Y[:, [label]] & (rng.random((240, 3)) < 0.35)
+    X[:, -1] = 1  # no sample is empty
+    return X, Y.astype(float)
+
+
 @pytest.fixture(scope="session")
 def write_mulan():
     """A function that writes a small data set in Mulan's format, in a folder of its own."""

@@ -268,6 +268,22 @@ def digits():
     )
 
 
+@pytest.mark.parametrize("elsewhere", [*QUICK, "strict"], indirect=True)
+def test_labels_that_listen_to_words_of_their_own(elsewhere, own_words):
+    X, Y = own_words
+    assert mostly_zero(elsewhere(X))
+    options = {"n_components": 2, "scaling": "rows", "penalty": 1.0, "random_state": 0}
+    there, here, shared = (SDGSClassifier(**options) for _ in range(3))
+    there.fit(elsewhere(X), elsewhere(Y))
+    here.fit(X, Y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sdgs._search._PARTIALITIES", ())
+        shared.fit(X, Y)
+    expected = here.decision_function(X)
+    np.testing.assert_allclose(to_host(there.decision_function(elsewhere(X))), expected, atol=5e-3, rtol=1e-3)
+    assert np.abs(shared.decision_function(X) - expected).max() > 0.1
+
+
 @pytest.mark.parametrize(
     ("elsewhere", "case"),
     [(where, case) for where in QUICK for case in CASES]

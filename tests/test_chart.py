@@ -137,11 +137,27 @@ def test_what_fills_a_gap_does_not_say_how_a_feature_varies(samples):
     assert np.isfinite(nothing.image(X, None)).all()
 
 
-def test_some_of_many_samples_say_how_features_vary(samples, monkeypatch):
-    monkeypatch.setattr("sdgs._chart._MANY", 25)
-    norms, observed = np.linspace(1, 2, 60), np.ones(samples.shape, dtype=bool)
-    chart = learn_chart(samples / norms[:, None], norms, 1.0, 10, 0, observed)
-    np.testing.assert_allclose(chart.weights, 1 / samples[::3].std(axis=0))
+@pytest.mark.parametrize("n_landmarks", [10, 30])
+def test_some_of_many_samples_say_how_features_vary(samples, n_landmarks, monkeypatch):
+    """Only those are cleaned, landmarks among them; of sparse ones only the landmarks."""
+    monkeypatch.setattr("sdgs._chart._ENOUGH", 25)
+    norms, observed = np.linspace(1, 2, 60), np.random.default_rng(0).random(samples.shape) < 0.9
+    cleaned = []
+
+    def clean(X):
+        cleaned.append(X * 1.0)
+        return -2 * X
+
+    chart = learn_chart(samples / norms[:, None], norms, 1.0, n_landmarks, 0, observed, clean)
+    rows = np.sort(np.random.default_rng(0).permutation(60)[: max(25, n_landmarks)])
+    np.testing.assert_array_equal(cleaned[0], (samples / norms[:, None])[rows])
+    seen = np.where(observed, samples, np.nan)[rows]
+    np.testing.assert_allclose(chart.weights, 1 / (2 * np.nanstd(seen, axis=0)))
+    chosen = np.sort(np.random.default_rng(0).permutation(60)[:n_landmarks])
+    np.testing.assert_allclose(chart.landmarks, -2 * samples[chosen] * chart.weights)
+    chart = learn_chart(csr_array(samples), norms, 1.0, n_landmarks, 0, None, clean)
+    np.testing.assert_array_equal(cleaned[1].toarray(), samples[chosen])
+    np.testing.assert_allclose(chart.landmarks.toarray(), -2 * samples[chosen])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -178,7 +194,8 @@ def test_norms_that_are_no_numbers_are_far_out(samples):
 
 
 def test_how_many_landmarks():
-    assert [landmarks("auto", n, sparse=False) for n in (30, 1400, 4000, 10**6)] == [30, 1400, 2000, 3000]
+    assert [landmarks("auto", n, sparse=False) for n in (30, 1400, 4000, 10**4)] == [30, 1400, 2000, 3000]
+    assert [landmarks("auto", n, sparse=False) for n in (24_000, 10**6)] == [4000, 5000]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
     assert [landmarks(np.int64(50), n, sparse=False) for n in (30, 100)] == [30, 50]
 

@@ -270,7 +270,9 @@ def test_a_forged_trial_is_made_anew_with_a_warning(data, tmp_path):
         {"choice": np.array([1, 0])},
         {"choice": np.array([1, 4])},
         {"choice": np.array([1])},
-        {"value": np.ones(2)},
+        {"worth": np.ones(1)},
+        {"worth": np.array([0.5, 0.25])},  # but columns are not weighed
+        {"worth": np.array([0.5, np.nan])},
         {"scores": np.ones((200, 5))},
         {"more": np.ones(3)},
     ):

@@ -13,7 +13,7 @@ from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._chart import landmarks, learn_chart
 from sdgs._readout import calibrate
 from sdgs._scaling import learn_scaling, possible_scalings
-from sdgs._search import CrossFit, Trial, relative_cost, walk
+from sdgs._search import CrossFit, Trial, folds_used, relative_cost, walk
 from sdgs._views import Setting
 from sdgs.coding import group_lasso
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -108,7 +108,7 @@ def test_costs_are_relative_to_the_defaults():
     assert cost(replace(START, n_components=8), 10, 100, 1000) == 2
     assert cost(replace(START, n_components=8), 10, 20, 1000) == 4  # many more dimensions than features
     assert cost(replace(START, n_components=8), 10, 64, 1000) == 2.5
-    assert [cost(replace(START, gamma=1.0), 10, 100, m) for m in (400, 1000, 3000)] == pytest.approx([2, 3.5, 4])
+    assert [cost(replace(START, gamma=1.0), 10, 100, m) for m in (400, 1000, 3000)] == pytest.approx([2, 3.5, 3.8])
     assert of_words(replace(START, gamma=1.0), 10, 100, 1000) == pytest.approx(3.75)
     assert of_words(replace(START, gamma=1.0), 100, 100, 1000) == pytest.approx(1.95)  # codes take longer then
     assert cost(replace(START, alpha=0.05, huber=0.1), 10, 100, 1000) > 2
@@ -411,6 +411,30 @@ def test_what_was_read_is_all_that_is_looked_at_again(monkeypatch):
     best = model.fit(data.X, data.Y).cv_results_["averaged"].index(True)
     assert asked == [*[None] * (len(asked) - 1), read[best]]
     assert 1 < len(model.read_from_) <= len(read[best])
+
+
+def test_penalties_that_are_tried_again_are_near_those_that_were_good(digits, monkeypatch):
+    asked = []
+    init = CrossFit.__init__
+
+    def watched(self, *args, penalties, **options):
+        asked.append(penalties)
+        init(self, *args, penalties=penalties, **options)
+
+    monkeypatch.setattr(CrossFit, "__init__", watched)
+    options = {"n_components": 2, "hubers": None, "gammas": None, "scaling": "rows", "max_rows": 200}
+    model = SDGSClassifierCV(**options, random_state=0).fit(digits[0].X, digits[0].Y)
+    all_of_them, near = asked
+    averaged = [p for p, used in zip(model.cv_results_["penalty"], model.cv_results_["averaged"], strict=True) if used]
+    places = [all_of_them.index(penalty) for penalty in averaged]
+    assert near == all_of_them[max(min(places) - 2, 0) : max(places) + 3]
+    assert len(near) < len(all_of_them)
+
+
+def test_a_search_among_many_samples_is_cheaper_than_their_share():
+    """A fit to many leaves out some of the folds."""
+    assert [folds_used(n, 3) for n in (2, 10_000, 15_000, 15_001, 30_000, 10**6)] == [3, 3, 2, 2, 1, 1]
+    assert folds_used(10**5, 10) == 1
 
 
 def test_parts_and_cleaned_samples_are_in_the_units_of_words():

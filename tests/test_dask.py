@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 import sdgs
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
+from sdgs._ridge import ByColumns
 from sdgs.datasets import make_label_subspaces
 
 dask = pytest.importorskip("dask")
@@ -303,6 +304,17 @@ def test_a_classifier_is_that_in_memory(kind, options):
     options = {"n_components": 2, "random_state": 0} | options
     found = SDGSClassifier(**options).fit(data.blocks(), da.from_array(data.Y, chunks=(70, 4)))
     assert_same_model(found, SDGSClassifier(**options).fit(data.X, data.Y), data)
+
+
+@on_workers
+def test_labels_that_listen_to_words_of_their_own(own_words, monkeypatch):
+    data, partial = Data(csr_array(own_words[0][:180]), own_words[1][:180].astype(int)), []
+    learnt = ByColumns.partial
+    monkeypatch.setattr(ByColumns, "partial", lambda *args: partial.append(args[-1]) or learnt(*args))
+    options = {"n_components": 2, "scaling": "rows", "penalty": 1.0, "random_state": 0}
+    found, expected = (SDGSClassifier(**options).fit(X, csr_array(data.Y)) for X in (data.blocks(), data.X))
+    assert len(partial[3]) == 1  # after three folds
+    assert_same_model(found, expected, data)
 
 
 @on_workers

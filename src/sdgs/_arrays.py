@@ -51,7 +51,7 @@ def to_host(X: Any) -> NDArray[Any]:
     if on_host(X):
         return X  # type: ignore[no-any-return]
     if is_torch_array(X):
-        return X.detach().cpu().numpy()
+        return np.asarray(X.detach().cpu().numpy())
     if is_cupy_array(X):
         return X.get()  # type: ignore[no-any-return]
     try:

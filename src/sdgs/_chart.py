@@ -1,5 +1,6 @@
 """Kernels of samples with landmarks, which are some of the samples that they are learnt from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
-from sdgs._arrays import like, namespace, on_host, to_host
+from sdgs._arrays import like, namespace, on_host, take_rows, to_host
 from sdgs._rows import narrow_indices
 
 Array = NDArray[np.floating[Any]]
@@ -17,7 +18,8 @@ Kernel = Literal["laplacian", "rbf"]
 
 # Every so many samples, but all of so few, and no more than so many; the latter if sparse.
 _LANDMARKS = {False: (2, 1500, 3000), True: (4, 500, 2000)}
-_MANY = 20_000  # samples that say how features vary, at most
+_OF_MANY = (6, 5000)  # the same of many dense samples
+_ENOUGH = 5000  # samples to see from how features vary
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-6  # added to the kernel of a landmark with itself: two may be all but the same
 _ROWS = 1024  # that kernels are computed of in one go
@@ -100,21 +102,27 @@ class Chart:
 
 
 def learn_chart(
-    X: Any, norms: Any, gamma: float, n_landmarks: int, seed: int, observed: NDArray[np.bool_] | None = None
+    X: Any,
+    norms: Any,
+    gamma: float,
+    n_landmarks: int,
+    seed: int,
+    observed: NDArray[np.bool_] | None = None,
+    clean: Callable[[Any], Any] = lambda X: X,
 ) -> Chart:
-    """The kernel of cleaned samples, scaled, that had these norms before (None: one).
+    """The kernel of samples, scaled, that had these norms before (None: one), and made ``clean``: those that matter.
 
     ``gamma`` is relative to the mean distance between samples. ``observed`` says which entries of dense samples were
     not missing (None: all): how a feature varies is known from these alone.
     """
-    X, norms = to_host(X), None if norms is None else to_host(norms)
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    rows = np.sort(order[: n_landmarks if issparse(X) else max(n_landmarks, _ENOUGH)])
+    X = to_host(clean(take_rows(X, rows)))
+    norms = None if norms is None else to_host(norms)[rows]
     weights = None
     if not issparse(X):
-        some = slice(None, None, -(-X.shape[0] // _MANY))
-        in_units = _in_units(X[some], None if norms is None else norms[some], None)
-        weights = _weights(in_units, None if observed is None else observed[some])
-    order = np.random.default_rng(seed).permutation(X.shape[0])
-    chosen = np.sort(order[:n_landmarks])
+        weights = _weights(_in_units(X, norms, None), None if observed is None else observed[rows])
+    chosen = np.searchsorted(rows, np.sort(order[:n_landmarks]))
     points = X[chosen, :]
     if weights is not None:
         points = _in_units(points, None if norms is None else norms[chosen], weights)
@@ -137,7 +145,8 @@ def landmarks(asked_for: int | str, n: int, *, sparse: bool) -> int:
     if not isinstance(asked_for, str):
         return min(n, int(asked_for))
     every, all_of, most = _LANDMARKS[sparse]
-    return min(n, max(n // every, all_of), most)
+    some = min(n, max(n // every, all_of), most)
+    return some if sparse else max(some, min(n // _OF_MANY[0], _OF_MANY[1]))
 
 
 def _in_units(X: Any, norms: Any, weights: Any) -> Any:

@@ -13,7 +13,7 @@ from sdgs._chart import landmarks
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
-from sdgs._search import MOST_ROWS, Trial, relative_cost, walk
+from sdgs._search import MOST_ROWS, Trial, folds_used, relative_cost, walk
 from sdgs._validation import check_int, check_number, has_missing, is_sparse, on_workers
 from sdgs._views import Setting
 
@@ -21,6 +21,7 @@ _RANKS = (2, 4, 8)
 _ALPHAS = (0.05, 0.1, 0.2)
 _GAMMA = {False: 2.0, True: 1.5}  # the latter for sparse samples
 _LEVEL = 0.01  # settings that are worse by more than this are not averaged with the best
+_NEAR = 2  # steps: how much further or less penalties go when settings are tried on more samples
 
 
 class SDGSClassifierCV(SDGSModel):
@@ -150,12 +151,12 @@ class SDGSClassifierCV(SDGSModel):
         cross_fit = self._cross_fit(X, labels, scalings, training, penalties, most=self.max_rows)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes})
-        # Of a fit: to try a setting; and to fit it in the end, once more if it was tried on all samples. A fit to
-        # sparse samples has a look at scalings beside it.
-        trying, fitting = (
-            (0.55 if is_sparse(X) else 0.75) * cross_fit.rows.size / n,
-            0.25 if cross_fit.rows.size == n else 1.0,
-        )
+        # A fit takes three quarters of its time to try its setting on all folds, of which many samples need not all;
+        # one to sparse samples has a look at scalings beside it.
+        of_fit, some = 0.55 if is_sparse(X) else 0.75, min(n, MOST_ROWS)
+        fit = of_fit * some * folds_used(some, self.cv) / self.cv + (1 - of_fit) * n
+        # Of that: to try a setting; and to fit it in the end, once more if it was tried on all samples.
+        trying, fitting = of_fit * cross_fit.rows.size / fit, 0.25 if cross_fit.rows.size == n else 1.0
         spent, seconds = 0.0, list[float]()
 
         def cost_of(setting: Setting, learnt_from: int) -> float:
@@ -212,7 +213,9 @@ class SDGSClassifierCV(SDGSModel):
         again = cross_fit.rows.size < n
         with self._task.part("learn", n_parts=(1 + again) * len(best), share=0.25) as learning:
             if again:
-                on_all = self._cross_fit(X, labels, scalings, training, penalties, most=max(self.max_rows, MOST_ROWS))
+                places = [penalties.index(trial.penalty) for trial in best]
+                near = penalties[max(min(places) - _NEAR, 0) : max(places) + _NEAR + 1]
+                on_all = self._cross_fit(X, labels, scalings, training, near, most=max(self.max_rows, MOST_ROWS))
                 drawn = [replace(trial, setting=replace(trial.setting, draw=i)) for i, trial in enumerate(best)]
                 best = [on_all(t.setting, parts=t.read_from) for t in learning.each("choose again", drawn)]
             self._read_out(X, labels, scalings, training, best, learning)

@@ -51,16 +51,16 @@ class Calibration:
 class FoldFit:
     """What was learnt from the training rows of a fold, and the features of the others."""
 
-    test: NDArray[np.intp]
+    places: NDArray[np.intp]  # of the others among all that are scored
     learnt: Regression
     others: Sequence[Sequence[Any]]
     widths: Sequence[int]
 
     def put_scores(self, model: Ridge, scores: Any) -> Any:
-        """Scores of all rows, with those of this fold's test rows put in place."""
+        """All scores, with those of this fold put in place."""
         parts = [model.scores(block) for block in self.others]
         found = namespace(parts[0]).concat(parts)
-        return put(like(scores, found), like(self.test, found), found)
+        return put(like(scores, found), like(self.places, found), found)
 
 
 def cross_fitted(
@@ -70,21 +70,28 @@ def cross_fitted(
     penalties: Sequence[float],
     n_widths: int,
     kept: list[FoldFit] | None = None,
+    tested: NDArray[np.intp] | None = None,
 ) -> list[list[Any]]:
-    """The scores of each sample, from a model that was not learnt from it: for every width, for every penalty.
+    """The scores of samples, from a model that was not learnt from them: for every width, for every penalty.
+
+    Of all, or of those that ``tested`` names, in order, if no fold leaves others out.
 
     ``features(i)`` are those of the training and of the test rows of fold i, learnt from the training rows alone. What
     features that were learnt from all rows say of those same rows is too good, and a penalty or a threshold chosen on
     it is wrong by far. What can be learnt from again is added to ``kept``.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
-    scores: list[list[Any]] = [[np.full(Y.shape, Y.mean(axis=0)) for _ in penalties] for _ in range(n_widths)]
+    tested = np.arange(len(Y)) if tested is None else tested
+    shape, frequencies = (tested.size, Y.shape[1]), Y.mean(axis=0)
+    scores: list[list[Any]] = [[np.full(shape, frequencies) for _ in penalties] for _ in range(n_widths)]
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
         Z = features(i)
         learnt = regression(Z.training, Y[train], Z.widths, Z.weighed, Z.kernels)
-        fold = FoldFit(test, learnt, list(Z.others), Z.widths)  # after the training samples are dealt with
+        fold = FoldFit(
+            np.searchsorted(tested, test), learnt, list(Z.others), Z.widths
+        )  # after the training samples are dealt with
         for place, penalty in enumerate(penalties):
             for mine, model in zip(scores, learnt.ridges(penalty, Z.widths), strict=True):
                 mine[place] = fold.put_scores(model, mine[place])

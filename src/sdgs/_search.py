@@ -40,6 +40,7 @@ _CALIBRATED_ON = 100_000  # of those, for a calibration that is used for the com
 _WORTH = 0.001
 _CLEARLY = 0.05
 MOST_ROWS = 50_000  # to choose a penalty on, and fit a calibration to
+_LEFT_OUT = 10_000  # of those to predict: where one fold has as many, one is enough
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
 _PARTIALITIES = (0.25, 0.5)
@@ -60,7 +61,7 @@ class Trial:
     value : float
         The metric on the cross-fitted scores, calibrated and decided on; the larger the better.
     rows : ndarray of shape (m,)
-        The samples that it was tried on.
+        The samples that it was tested on.
     scores : ndarray of shape (m, k)
         Cross-fitted: what a model says of each of those that was not learnt from it.
     partiality : float
@@ -81,6 +82,7 @@ class CrossFit:
     """Tries settings on samples ``X`` with labels ``Y`` (CSR), all on the same folds.
 
     On ``most`` of them at most (None: 50,000), drawn at random, and on no more than there is memory for the scores of.
+    Of the folds as many are used as it takes to leave out 10,000 samples, if there are so many.
     """
 
     def __init__(
@@ -109,11 +111,20 @@ class CrossFit:
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
         self._penalties, self._decision = tuple(penalties), decision
         self._Y = labels.toarray().astype(np.float64)
-        n = self._Y.shape[0]
+        n = len(self._Y)
         folds = KFold(min(n_folds, n), shuffle=True, random_state=training.seed).split(self._Y) if n >= 2 else ()
         self._folds: list[Fold] = list(folds)
+        del self._folds[folds_used(n, n_folds) :]
+        tested = [test for _, test in self._folds] or [np.arange(n)]
+        self._tested = np.sort(np.concatenate(tested))
+        self._truth = self._Y[self._tested]
         self._scaled: tuple[str | None, Any, Any] | None = None
         self._known: list[dict[Hashable, Any]] = [{} for _ in self._folds]
+
+    @property
+    def tested(self) -> NDArray[np.intp]:
+        """The samples that are predicted: all that settings are tried on, or as many as it takes."""
+        return self.rows[self._tested]
 
     def __call__(self, setting: Setting, task: Task | None = None, *, parts: tuple[str, ...] | None = None) -> Trial:
         """Try a setting, unless that was done before and kept, with labels read from these parts at most (None: all).
@@ -140,13 +151,13 @@ class CrossFit:
         self, setting: Setting, parts: tuple[str, ...], choice: NDArray[np.int64], worth: Array, scores: Array
     ) -> Trial:
         (number, depth), (value, partiality) = choice.tolist(), worth.tolist()
-        if scores.shape != self._Y.shape or scores.dtype != np.float64:
+        if scores.shape != self._truth.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one column a label.")
         if not 0 < depth <= len(parts):
             raise ValueError("labels are read from at least one part, and no more than there are.")
-        if partiality not in (0, *_PARTIALITIES):
-            raise ValueError("labels are as partial as one can choose.")
-        return Trial(setting, self._penalties[number], parts[:depth], value, self.rows, scores, partiality)
+        if partiality not in ((0, *_PARTIALITIES) if self._weighs and "sample" in parts[:depth] else (0,)):
+            raise ValueError("labels are as partial as could be chosen.")
+        return Trial(setting, self._penalties[number], parts[:depth], value, self.tested, scores, partiality)
 
     def _tried(self, setting: Setting, parts: tuple[str, ...], task: Task) -> Trial:
         if self._scaled is None or self._scaled[0] != setting.scaling:  # no more than one scaled copy at a time
@@ -173,9 +184,9 @@ class CrossFit:
         with warnings.catch_warnings():  # what is learnt from all rows says it once
             warnings.simplefilter("ignore", ConvergenceWarning)
             kept: list[FoldFit] | None = [] if self._weighs else None
-            paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts), kept)
-        some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-        decision, Y = self._decision, self._Y[some]
+            paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts), kept, self._tested)
+        some = every_so_often(len(self._truth), self._truth.shape[1], _ENOUGH)
+        decision, Y = self._decision, self._truth[some]
 
         def best(choices: Iterable[tuple[int, int, float]]) -> tuple[int, int, float]:
             """Of parts, penalties and partialities."""
@@ -185,7 +196,7 @@ class CrossFit:
         with task.part("penalties"):
             choice = depth, i, _ = best(scores_of)
             if kept and "sample" in parts[: depth + 1]:
-                # What each label holds down by itself it can afford to hold down more.
+                # With what is held down label by label, more may be.
                 near = range(i, min(i + 2, len(self._penalties)))
                 for i in near:
                     again = cross_fitted_partially(kept, paths[depth][i], self._penalties[i], depth, _PARTIALITIES)
@@ -195,8 +206,9 @@ class CrossFit:
                 choice = best([choice, *((depth, i, partiality) for i in near for partiality in _PARTIALITIES)])
         depth, i, partiality = choice
         scores = scores_of[choice]
-        value = _value(scores, self._Y, decision)
-        return Trial(setting, self._penalties[i], parts[: depth + 1], value, self.rows, to_host(scores), partiality)
+        value = _value(scores, self._truth, decision)
+        read_from = parts[: depth + 1]
+        return Trial(setting, self._penalties[i], read_from, value, self.tested, to_host(scores), partiality)
 
     def best_scaling(self, candidates: Sequence[str], *, for_subspaces: bool) -> str:
         """The scaling with which a ridge regression of the samples alone does best.
@@ -224,9 +236,9 @@ class CrossFit:
                 weighed = slice(0, Z.shape[1]) if self._weighs else None
                 return Features([[take_rows(Z, train)]], [[take_rows(Z, test)]], (Z.shape[1],), weighed)
 
-            (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1)
-            some = every_so_often(self._Y.shape[0], self._Y.shape[1], _ENOUGH)
-            return max(_value(scores[some, :], self._Y[some], decision) for scores in paths)
+            (paths,) = cross_fitted(features, self._Y, self._folds, self._penalties, 1, tested=self._tested)
+            some = every_so_often(len(self._truth), self._truth.shape[1], _ENOUGH)
+            return max(_value(scores[some, :], self._truth[some], decision) for scores in paths)
 
         found = {how: tried(how) for how in candidates}
         if careful:
@@ -245,6 +257,11 @@ def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
+def folds_used(n: int, n_folds: int) -> int:
+    """As many as it takes to leave enough of n samples out."""
+    return min(n_folds, -(-_LEFT_OUT * n_folds // n))
+
+
 def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int, *, sparse: bool) -> float:
     """Of a setting, the defaults of SDGSClassifier being 1: a rule of thumb.
 
@@ -255,7 +272,7 @@ def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks:
     length = float(np.mean(setting.n_components)) / 4
     crowd = min(4 * length * n_labels / n_features, length)
     cost = length * max(crowd, 1) * (0.1 / setting.alpha) ** 0.5
-    kernel = 0.75 + 0.02 * n_landmarks / n_labels if sparse else min(n_landmarks / 400, 3)
+    kernel = 0.75 + 0.02 * n_landmarks / n_labels if sparse else min(n_landmarks / 400, 2.8)
     return float(cost * (1 if setting.huber is None else 1.75) + (0 if setting.gamma is None else kernel))
 
 

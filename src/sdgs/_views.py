@@ -170,15 +170,16 @@ class View:
     def narrowed(self, X: Any, labels: Any, n_jobs: int | None, norms: Any = None) -> "View":
         """The same for reading from no more than ``WIDEST`` features: those that say most in samples X.
 
-        A kernel's belong together, and stay.
+        A kernel's belong together, and stay; beside a large one there are a quarter as many.
         """
         if sum(self._sizes) <= WIDEST:
             return self
         image = 0 if self.chart is None else self.chart.size
         some = slice(None, None, -(-X.shape[0] // _LOOKED_AT))
         parts = self._parts(X[some, :], n_jobs, None if norms is None else norms[some])
-        columns = telling_columns(parts[self.chart is not None :], labels[some], max(WIDEST - image, 0))
-        assert columns is not None
+        columns = telling_columns(parts[self.chart is not None :], labels[some], max(WIDEST - image, WIDEST // 4))
+        if columns is None:
+            return self
         return replace(self, columns=np.concatenate([np.arange(image), image + columns]))
 
     @property
@@ -299,7 +300,7 @@ def learn_view(
             gamma, seed = float(setting.gamma), (training.seed + setting.draw) % 2**32  # type: ignore[arg-type]
             number = landmarks(training.n_landmarks, X.shape[0], sparse=issparse(X))
             observed = ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None
-            return learn_chart(view.cleaned(X, training.n_jobs), norms, gamma, number, seed, observed)
+            return learn_chart(X, norms, gamma, number, seed, observed, lambda X: view.cleaned(X, training.n_jobs))
 
         # No other setting has landmarks of its own draw, and their kernels are large.
         chart = learnt() if setting.draw else once((setting.scaling, setting.gamma, cleaned_by), learnt)
