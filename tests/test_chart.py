@@ -195,7 +195,7 @@ def test_norms_that_are_no_numbers_are_far_out(samples):
 
 def test_how_many_landmarks():
     assert [landmarks("auto", n, sparse=False) for n in (30, 1400, 4000, 10**4)] == [30, 1400, 2000, 3000]
-    assert [landmarks("auto", n, sparse=False) for n in (24_000, 10**6)] == [4000, 5000]
+    assert [landmarks("auto", n, sparse=False) for n in (24_500, 10**6)] == [3500, 4500]
     assert [landmarks("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
     assert [landmarks(np.int64(50), n, sparse=False) for n in (30, 100)] == [30, 50]
 

@@ -57,7 +57,8 @@ class SDGSClassifier(SDGSModel):
         first.
     n_landmarks : int or "auto", default="auto"
         Training samples that the kernel is computed with, at most; only with ``gamma``. ``"auto"`` is half of
-        them, but at least 1500, if there are as many, and at most 3000; a quarter of sparse ones, 500 to 2000.
+        them, but at least 1500, if there are as many, and at most 3000, or a seventh up to 4500; a quarter of sparse
+        ones, 500 to 2000.
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the sample
         and the code with its signs and norms, as far as these help (``read_from_``), calibrated on training samples
@@ -127,15 +128,17 @@ class SDGSClassifier(SDGSModel):
     For the Hamming loss it is every label with a probability of at least one half.
 
     Where less than a quarter of all entries are not zero, as in counts of words, features have ridge penalties of their
-    own: the more one says of the labels by itself, the smaller.
+    own: the more one says of the labels by itself, the smaller. And where that is better in cross-validation they have
+    others for every label, by what they say of that label.
 
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
 
-    Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow; the
-    decomposition and the ridge regression are then learnt from all. Where the sample, its kernels with landmarks,
-    its code and the norms of that have more than 4096 columns together, labels are read from the 4096 that say most of
-    them, each column for itself; but a kernel's all stay.
+    Large data: the cross-validation is done on 50,000 samples drawn at random, or as many as 2 GiB of scores allow, and
+    ends with the fold by which 10,000 were left out; the decomposition and the ridge regression are then learnt from
+    all. Where the sample, its kernels with landmarks, its code and the norms of that have more than 4096 columns
+    together, labels are read from the 4096 that say most of them, each column for itself; but a kernel's all stay, and
+    beside them 1024 at least.
     Memory beyond the data and the decomposition is bounded in training, and in prediction it is that of the result.
     Samples that do not fit in memory come as a Dask array: docs/large-data.md.
 

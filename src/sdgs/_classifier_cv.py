@@ -60,7 +60,7 @@ class SDGSClassifierCV(SDGSModel):
         thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
     max_rows : int, default=3000
         Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
-        all of them, or 50,000, with labels read from no more parts than before.
+        all of them, or 50,000, with labels read from no more parts than before and penalties near those that were best.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
