@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 from sdgs import SDGSClassifier
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
+from sdgs._readout import worth_of_samples
 from sdgs._ridge import leniency, partial_leniency, regression, ridge_path
 from sdgs._scaling import mostly_zero
 from sdgs._search import CrossFit
@@ -138,11 +139,12 @@ def weighed_by_hand(X, Y, new, penalty):
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_words_are_weighed_by_what_they_say_of_labels(few_words, form):
+def test_words_are_weighed_by_what_they_say_of_labels(few_words, form, monkeypatch):
     """However they are stored; where most entries are not zero nothing is."""
+    monkeypatch.setattr("sdgs._search._PARTIALITIES", ())
     X, Y = few_words
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    model = SDGSClassifier(2, scaling="rows", penalty=3.0, random_state=0).fit(form(X), Y)
+    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric="hamming_loss", random_state=0).fit(form(X), Y)
     (member,) = model._members
     assert model.read_from_ == ("sample",)
     np.testing.assert_allclose(member.scores(form(X), None), weighed_by_hand(unit, Y, unit, 3.0), atol=1e-9)
@@ -155,10 +157,11 @@ def test_words_are_weighed_by_what_they_say_of_labels(few_words, form):
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_words_are_weighed_where_choices_are_made(few_words, form, monkeypatch):
     """By each fold's own training samples; in the quick look at scalings as well."""
+    monkeypatch.setattr("sdgs._search._PARTIALITIES", ())
     X, Y = few_words
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None)
-    options = {"penalties": (3.0,), "n_folds": 3, "decision": Decision()}
+    options = {"penalties": (3.0,), "n_folds": 3, "decision": Decision("hamming_loss")}
     cross_fit = CrossFit(form(X), csr_array(Y), scalings_of(form(X)), training, **options)
     expected = np.zeros(Y.shape)
     for train, test in KFold(3, shuffle=True, random_state=0).split(Y):
@@ -301,6 +304,10 @@ def test_partial_regressions_where_the_penalty_is_lost_in_rounding(n):
         np.testing.assert_array_equal(model.coef, shared.coef)
 
 
+def worth_of(Y):
+    return worth_of_samples(csr_array(Y), "f1")
+
+
 def of_own_words(X, Y, form=csr_array, checkpoint=None):
     training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None, checkpoint)
     options = {"penalties": (1.0, 3.0), "n_folds": 3, "decision": Decision()}
@@ -317,13 +324,13 @@ def test_labels_are_partial_where_that_helps(own_words, form):
     assert trial.partiality > 0
     expected = np.zeros(Y.shape)
     for train, test in KFold(3, shuffle=True, random_state=0).split(Y):
-        learnt = regression([[unit[train]]], Y[train], [90], slice(0, 90))
+        learnt = regression([[unit[train]]], Y[train], [90], slice(0, 90), worth=worth_of(Y[train]))
         expected[test] = learnt.ridge(trial.penalty, 90, trial.partiality).scores([unit[test]])
     np.testing.assert_allclose(trial.scores, expected, atol=1e-9)
     model = SDGSClassifier(2, scaling="rows", random_state=0).fit(form(X), Y)
     (member,) = model._members
     assert model.read_from_ == ("sample",)
-    whole = regression([[unit]], Y, [90], slice(0, 90))
+    whole = regression([[unit]], Y, [90], slice(0, 90), worth=worth_of(Y))
     found = [np.abs(whole.ridge(model.penalty_, 90, q).coef - member.ridge.coef).max() for q in (0, 0.25, 0.5)]
     assert np.argmin(found) > 0
     assert min(found) < 1e-9
@@ -351,3 +358,70 @@ def test_a_trial_that_was_kept_is_as_partial(own_words, tmp_path):
     assert first.partiality > 0
     kept = of_own_words(X, Y, checkpoint=tmp_path)(setting, parts=("sample",))
     assert (kept.penalty, kept.partiality, kept.value) == (first.penalty, first.partiality, first.value)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("n", [60, 8])
+def test_rows_count_by_their_worth(n, form):
+    """As scikit-learn's samples do by their weights, whether there are more rows or more columns."""
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((n, 12)) + 1, (rng.random((n, 3)) < 0.4).astype(float)
+    worth = rng.uniform(0.2, 3, n)
+    worth /= worth.mean()
+    blocks = [[Z[rows, :5], form(Z[rows, 5:])] for rows in THREE_ROWS]
+    learnt = regression(blocks, form(Y), [9, 12], worth=worth)
+    for model, width in zip(learnt.ridges(0.5, [9, 12]), (9, 12), strict=True):
+        theirs = Ridge(alpha=0.5).fit(Z[:, :width], Y, sample_weight=worth)
+        np.testing.assert_allclose(model.scores([Z]), theirs.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [120, 60])
+def test_what_columns_say_is_what_rows_of_worth_say(own_words, n):
+    """A row that is worth two is as two rows."""
+    X, Y = own_words[0][:n], own_words[1][:n]
+    times = np.random.default_rng(0).integers(1, 4, n)
+    worth = times / times.mean()
+    once = regression([[X]], Y, [90], slice(0, 90), worth=worth)
+    often = regression([[np.repeat(X, times, axis=0)]], np.repeat(Y, times, axis=0), [90], slice(0, 90))
+    scale = times.mean()
+    lenient = [leniency(*learnt._told) for learnt in (once, often)]
+    told = once._told[0] * scale, once._told[1] * scale, once._told[2], once._told[3] * scale
+    np.testing.assert_allclose(leniency(*told), lenient[1])
+    assert np.abs(lenient[0] - lenient[1]).max() > 1e-3  # there are more of them
+
+
+def test_samples_with_many_labels_count_less():
+    Y = csr_array([[1, 0, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]])
+    found = worth_of_samples(Y, "f1")
+    np.testing.assert_allclose(found, np.array([3 / 8, 3 / 14, 3 / 8]) / np.mean([3 / 8, 3 / 14, 3 / 8]))
+    np.testing.assert_array_equal(worth_of_samples(Y, "accuracy"), found)
+    assert worth_of_samples(Y, "hamming_loss") is None
+    assert worth_of_samples(csr_array(np.eye(3)), "f1") is None
+    assert worth_of_samples(csr_array((3, 2)), "f1") is None
+
+
+@pytest.mark.parametrize("metric", ["f1", "hamming_loss"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_words_of_samples_with_many_labels_count_less(few_words, form, metric, monkeypatch):
+    """In cross-validation and in the end; by the samples that are learnt from."""
+    monkeypatch.setattr("sdgs._search._PARTIALITIES", ())
+    X, Y = few_words
+    Y = np.hstack([Y, Y[:, :1] & Y[:, 1:]])
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+
+    def by_hand(X, Y):
+        return regression([[X]], Y, [40], slice(0, 40), worth=worth_of_samples(csr_array(Y), metric)).ridge(3.0, 40, 0)
+
+    training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None)
+    options = {"penalties": (3.0,), "n_folds": 3, "decision": Decision(metric)}
+    trial = CrossFit(form(X), csr_array(Y), scalings_of(form(X)), training, **options)(
+        Setting("rows", 2, 0.1), parts=("sample",)
+    )
+    expected = np.zeros(Y.shape)
+    for train, test in KFold(3, shuffle=True, random_state=0).split(Y):
+        expected[test] = by_hand(unit[train], Y[train]).scores([unit[test]])
+    np.testing.assert_allclose(trial.scores, expected, atol=1e-9)
+    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
+    assert model.read_from_[0] == "sample"
+    if model.read_from_ == ("sample",):
+        np.testing.assert_allclose(model._members[0].ridge.coef, by_hand(unit, Y).coef, atol=1e-9)

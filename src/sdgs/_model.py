@@ -21,7 +21,7 @@ from sdgs._decision import METRICS, RULES, Decision, tuned_decision
 from sdgs._member import Member
 from sdgs._persistence import save_model
 from sdgs._progress import CallbackSupportMixin, Listener, Task, with_callbacks
-from sdgs._readout import calibrate
+from sdgs._readout import calibrate, worth_of_samples
 from sdgs._ridge import regression
 from sdgs._scaling import SCALINGS, Scaling, learn_scaling, mostly_zero, unit_of
 from sdgs._search import CrossFit, Trial
@@ -177,7 +177,8 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         """A view of a setting, learnt from all samples; and if it was tried out, how labels are read from it."""
         if on_workers(X):
             read = None if trial is None else (trial.penalty, trial.read_from, trial.partiality)
-            member: Member = X.learn_member(labels, scaling, setting, training, read)
+            worth = worth_of_samples(labels, self.metric) if mostly_zero(X) else None
+            member: Member = X.learn_member(labels, scaling, setting, training, read, worth)
             return member
         scaled, norms = scaling(X)
         view = learn_view(scaled, labels, setting, training, norms=norms)
@@ -185,8 +186,10 @@ class SDGSModel(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Mu
         if trial is not None:
             width = view.width(trial.read_from)
             blocks = view.blocks(scaled, self.n_jobs, norms, width)
-            weighed = view.place("sample") if mostly_zero(X) else None
-            learnt = regression(blocks, labels, [width], weighed, view.kernels)
+            weighed, worth = None, None
+            if mostly_zero(X):
+                weighed, worth = view.place("sample"), worth_of_samples(labels, self.metric)
+            learnt = regression(blocks, labels, [width], weighed, view.kernels, worth)
             ridge = learnt.ridge(trial.penalty, width, trial.partiality)
         return Member(scaling, view.finished(), ridge)
 

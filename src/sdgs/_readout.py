@@ -29,6 +29,7 @@ class Features:
     widths: Sequence[int]
     weighed: slice | None = None
     kernels: Array | None = None
+    worth: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def cross_fitted(
         if not Y[train].any():
             continue
         Z = features(i)
-        learnt = regression(Z.training, Y[train], Z.widths, Z.weighed, Z.kernels)
+        learnt = regression(Z.training, Y[train], Z.widths, Z.weighed, Z.kernels, Z.worth)
         fold = FoldFit(
             np.searchsorted(tested, test), learnt, list(Z.others), Z.widths
         )  # after the training samples are dealt with
@@ -109,6 +110,20 @@ def cross_fitted_partially(
         for place, model in enumerate(fold.learnt.partial(penalty, fold.widths[number], partialities)):
             found[place] = fold.put_scores(model, found[place])
     return found
+
+
+def worth_of_samples(labels: Any, metric: str) -> NDArray[np.float64] | None:
+    r"""How much a sample counts in a regression on its labels (a sparse matrix), with a mean of 1; None: all alike.
+
+    The F1 of a sample that has s labels and gets m is 2 h / (s + m), if h of them are right: there a label of a sample
+    with many counts less. So a sample counts by 1 / (s + the mean of s), one without a label as one with one. For the
+    Hamming loss all count alike.
+    """
+    sizes = np.maximum(np.asarray(labels.sum(axis=1), dtype=np.float64).reshape(-1), 1)
+    if metric == "hamming_loss" or np.ptp(sizes) == 0:
+        return None
+    worth = 1 / (sizes + sizes.mean())
+    return np.asarray(worth / worth.mean())
 
 
 def calibrate(scores: Any, Y: NDArray[Any], enough: int = _ENOUGH) -> Calibration:

@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack, solve_triangular
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from sdgs._arrays import like, namespace, on_host, to_host
 
@@ -46,13 +46,13 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Z^T Z and Z^T Y of centred Z and Y, the means of both, and the number of rows."""
+    """Z^T Z and Z^T Y of centred Z and Y, the means of both, and the number of rows; each counts by its worth."""
 
     products: Any
     right: Any
     Z_mean: Array
     Y_mean: Array
-    count: int
+    count: float
 
 
 def ridge_path(
@@ -75,6 +75,7 @@ def regression(
     widths: Sequence[int],
     weighed: slice | None = None,
     kernels: Array | None = None,
+    worth: Array | None = None,
 ) -> "Regression":
     r"""All that multi-output ridge regressions, with intercept, need to know of Z and Y.
 
@@ -89,6 +90,8 @@ def regression(
     Z are kernels with landmarks, P is there ``kernels``, those of the landmarks with each other: that is kernel ridge
     regression for functions that the landmarks span. No width is less than these.
 
+    Squared errors of a row count by its ``worth``, with a mean of 1 over the rows (None: all alike); so do means.
+
     With a ``partiality`` every label i has a P_i of its own, with 1 / :func:`partial_leniency` for those columns. Then
     there is no one factor for all labels. But the solution for P is near, and its factor a good preconditioner: a few
     steps of conjugate gradients from there, for all labels at once, take two triangular solves each.
@@ -98,8 +101,9 @@ def regression(
     blocks = chain([first], blocks)
     # Factors of Z Z^T are as large as Z has rows, and each width needs its own.
     if len(widths) * Y.shape[0] ** 3 >= max(widths) ** 3 or not on_host(first[0]):
-        return ByColumns(_moments(blocks, Y), weighed, kernels)
-    return ByRows(np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks]), Y, weighed, kernels)
+        return ByColumns(_moments(blocks, Y, worth), weighed, kernels)
+    Z = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
+    return ByRows(Z, Y, weighed, kernels, worth)
 
 
 class Regression(ABC):
@@ -154,10 +158,22 @@ class ByColumns(Regression):
 class ByRows(Regression):
     """By Z P^-1 Z^T; ``Z`` is overwritten."""
 
-    def __init__(self, Z: Array, Y: Any, weighed: slice | None = None, kernels: Array | None = None) -> None:
-        self._Z_mean, self._Y_mean, self._weighed = Z.mean(axis=0), _mean(Y), weighed
+    def __init__(
+        self,
+        Z: Array,
+        Y: Any,
+        weighed: slice | None = None,
+        kernels: Array | None = None,
+        worth: Array | None = None,
+    ) -> None:
+        Y = _dense(Y)
+        self._Z_mean, self._Y_mean = (np.average(A, axis=0, weights=worth) for A in (Z, Y))
+        self._weighed = weighed
         Z -= self._Z_mean
-        self._Y = _dense(Y) - self._Y_mean
+        self._Y = Y - self._Y_mean
+        if worth is not None:
+            Z *= np.sqrt(worth)[:, None]
+            self._Y *= np.sqrt(worth)[:, None]
         self._root = np.ones(Z.shape[1])
         if weighed is not None:
             mine = Z[:, weighed]
@@ -230,7 +246,7 @@ def _partial(shared: Array, inverse: Callable[[Array], Array], excess: Array, we
     return W
 
 
-def leniency(energy: Array, right: Array, Y_mean: Array, n: int) -> NDArray[np.float64]:
+def leniency(energy: Array, right: Array, Y_mean: Array, n: float) -> NDArray[np.float64]:
     """How much less a column's coefficients are held down than others', for what it says of the labels by itself.
 
     With columns z and labels y centred, b = z^T y / (z^T z + 1) is what a ridge regression of y on z alone gives a
@@ -247,7 +263,7 @@ def leniency(energy: Array, right: Array, Y_mean: Array, n: int) -> NDArray[np.f
     return np.asarray(lenient if np.isfinite(lenient).all() else np.ones(len(energy)), dtype=np.float64)
 
 
-def partial_leniency(energy: Array, right: Array, Y_mean: Array, n: int, partiality: float) -> NDArray[np.float64]:
+def partial_leniency(energy: Array, right: Array, Y_mean: Array, n: float, partiality: float) -> NDArray[np.float64]:
     """The same for every label by itself: of shape (columns, labels).
 
     By what a column says of that label, and a little by what it says of the others, to the power of ``partiality``.
@@ -261,7 +277,7 @@ def partial_leniency(energy: Array, right: Array, Y_mean: Array, n: int, partial
     return np.where(np.isfinite(lenient).all(axis=0), lenient, shared[:, None])
 
 
-def _told(energy: Array, right: Array, Y_mean: Array, n: int) -> Array:
+def _told(energy: Array, right: Array, Y_mean: Array, n: float) -> Array:
     """Of each label by each column."""
     spread = np.maximum(n * Y_mean * (1 - Y_mean), 0)
     return np.asarray(np.square(right / (energy + 1)[:, None]) / (spread + 1))
@@ -277,7 +293,7 @@ def _lenient(told: Array, energy: Array, power: float) -> Array:
 class Sums:
     """Of Z, of its squares and of its products with Y, about a point near the mean; some rows after the other.
 
-    Sums are where Z is.
+    Sums are where Z is. Each row counts by its worth.
     """
 
     def __init__(self, Z: Sequence[Any], n_labels: int) -> None:
@@ -290,43 +306,65 @@ class Sums:
         self._products = [[zeros((width, other)) for other in widths[: i + 1]] for i, width in enumerate(widths)]
         self._right = [zeros((width, n_labels)) for width in widths]
         self._total = [zeros(width) for width in widths]
-        self.count = 0
+        self._Y_total = np.zeros(n_labels)
+        self._count = 0.0
 
-    def add(self, Z: Sequence[Any], Y: Any) -> None:
-        """Some more rows."""
+    def add(self, Z: Sequence[Any], Y: Any, worth: Array | None = None) -> None:
+        """Some more rows, each worth the same (None) or as much as this."""
+        root = None if worth is None else np.sqrt(worth)
+        Y = _times(Y, root)
+        self._Y_total += _sum(Y, root)
+        self._count += Z[0].shape[0] if worth is None else float(worth.sum())
         if not on_host(Z[0]):
             Y = like(_dense(Y).astype(np.float64), Z[0])
-        about = [self._about(part, shift) for part, shift in zip(Z, self._shift, strict=True)]
+        about = [_times(self._about(part, shift), root) for part, shift in zip(Z, self._shift, strict=True)]
         for i, part in enumerate(about):
             for j, other in enumerate(about[: i + 1]):
                 self._products[i][j] += _products(part, other)
             self._right[i] += _dense(Y.T @ part).T
-            self._total[i] += (
-                np.asarray(part.sum(axis=0)).reshape(-1) if issparse(part) else namespace(part).sum(part, axis=0)
-            )
-        self.count += Z[0].shape[0]
+            self._total[i] += _sum(part, root)
 
     def _about(self, part: Any, shift: Any) -> Any:
         """Less the point near the mean."""
         return part if issparse(part) and not shift.any() else _dense(part) - shift
 
-    def moments(self, Y_mean: Array) -> Moments:
-        """Given the mean of the labels of those rows."""
+    def moments(self) -> Moments:
+        """Of the rows that there are so far."""
         xp = namespace(self._total[0])
         total, shift, right = (xp.concat(parts) for parts in (self._total, self._shift, self._right))
-        mean = total / self.count
+        mean, Y_mean = total / self._count, self._Y_total / self._count
         products = _symmetric(self._products) - total[:, None] * mean[None, :]
         right = right - total[:, None] * like(Y_mean, mean)[None, :]
-        return Moments(products, right, to_host(mean + shift), Y_mean, self.count)
+        return Moments(products, right, to_host(mean + shift), Y_mean, self._count)
 
 
-def _moments(blocks: Iterable[Sequence[Any]], Y: Any) -> Moments:
+def _moments(blocks: Iterable[Sequence[Any]], Y: Any, worth: Array | None) -> Moments:
     sums: Sums | None = None
+    start = 0
     for Z in blocks:
         sums = Sums(Z, Y.shape[1]) if sums is None else sums
-        sums.add(Z, Y[sums.count : sums.count + Z[0].shape[0]])
+        rows = slice(start, start + Z[0].shape[0])
+        sums.add(Z, Y[rows], None if worth is None else worth[rows])
+        start = rows.stop
     assert sums is not None
-    return sums.moments(_mean(Y))
+    return sums.moments()
+
+
+def _times(A: Any, root: Array | None) -> Any:
+    """Every row times a number."""
+    if root is None:
+        return A
+    if issparse(A):
+        A = A.tocsr()
+        return csr_array((A.data * np.repeat(root, np.diff(A.indptr)), A.indices, A.indptr), shape=A.shape)
+    return A * like(root, A)[:, None]
+
+
+def _sum(A: Any, root: Array | None) -> Any:
+    """Of the rows, each times a number."""
+    if root is not None:
+        return (root if on_host(A) else like(root, A)) @ A
+    return np.asarray(A.sum(axis=0)).reshape(-1) if issparse(A) else namespace(A).sum(A, axis=0)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
@@ -365,10 +403,6 @@ def _symmetric(blocks: Sequence[Sequence[Any]]) -> Any:
 
 def _dense(A: Any) -> Any:
     return A.toarray() if issparse(A) else A
-
-
-def _mean(Y: Any) -> Array:
-    return np.asarray(Y.mean(axis=0), dtype=np.float64).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)

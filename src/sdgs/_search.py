@@ -28,6 +28,7 @@ from sdgs._readout import (
     cross_fitted,
     cross_fitted_partially,
     every_so_often,
+    worth_of_samples,
 )
 from sdgs._scaling import Scaling, mostly_zero
 from sdgs._validation import has_missing, on_workers
@@ -178,6 +179,7 @@ class CrossFit:
                 widths,
                 view.place("sample") if self._weighs else None,
                 view.kernels,
+                worth_of_samples(self._labels[train], self._decision.metric) if self._weighs else None,
             )
 
         folds = task.each("fold", self._folds)

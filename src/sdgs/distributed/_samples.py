@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from distributed import get_worker
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs._member import Member
-from sdgs._ridge import ByColumns, Moments, Ridge, Sums, merged
+from sdgs._ridge import ByColumns, Ridge, Sums, merged
 from sdgs._scaling import ColumnStatistics, Scaling, mostly_zero
 from sdgs._validation import has_missing, is_dask_array
 from sdgs._views import NORM, Setting, Training, View, decomposed
@@ -37,10 +38,11 @@ class Samples(Rows):
         setting: Setting,
         training: Training,
         read: tuple[float, tuple[str, ...], float] | None,
+        worth: NDArray[np.float64] | None,
     ) -> Member:
-        """A view of a setting, and with ``read`` how to read labels from it.
+        """A view of a setting, and with ``read`` how to read labels from it; samples count by their ``worth``.
 
-        That is a penalty, parts to read from, and a partiality.
+        The former is a penalty, parts to read from, and a partiality.
         """
         scaled = Samples(self.mapped(partial(_scaled, scaling=scaling)))
         decomposition = decomposed(scaled.array, labels, setting, training)
@@ -49,13 +51,14 @@ class Samples(Rows):
             return Member(scaling, view, None)
         view = view.narrowed(scaled, labels, training.n_jobs)
         weighed = view.place("sample") if mostly_zero(self) else None
-        return Member(scaling, view, scaled._ridge(labels, view, weighed, *read))
+        return Member(scaling, view, scaled._ridge(labels, view, weighed, worth, *read))
 
     def _ridge(
         self,
         labels: Any,
         view: View,
         weighed: slice | None,
+        worth: NDArray[np.float64] | None,
         penalty: float,
         read_from: tuple[str, ...],
         partiality: float,
@@ -63,11 +66,13 @@ class Samples(Rows):
         (shared,) = self.client.scatter([view.without_rows()], broadcast=True, hash=False)
 
         def arguments(block: Any) -> tuple[Any, ...]:
-            return labels[block.start : block.start + block.size], shared, self.dtype
+            rows = slice(block.start, block.start + block.size)
+            return labels[rows], None if worth is None else worth[rows], shared, self.dtype
 
-        parts: list[tuple[Sums, Any]] = self._fold(_add_sums, arguments)
-        moments: list[Moments] = [sums.moments(total / sums.count) for sums, total in parts]
-        return ByColumns(merged(moments), weighed).ridge(penalty, view.width(read_from), partiality)
+        parts: list[Sums] = self._fold(_add_sums, arguments)
+        return ByColumns(merged([sums.moments() for sums in parts]), weighed).ridge(
+            penalty, view.width(read_from), partiality
+        )
 
     def _fold(self, step: Any, arguments: Any) -> list[Any]:
         workers = addresses(self.client)
@@ -96,16 +101,16 @@ def _scaled(block: Any, scaling: Scaling) -> Any:
     return scaling(block)[0]
 
 
-def _add_sums(total: Any, block: Any, labels: Any, view: View, dtype: Any) -> tuple[Sums, Any]:
+def _add_sums(total: Sums | None, block: Any, labels: Any, worth: Any, view: View, dtype: Any) -> Sums:
     """The sums of features and labels of some more rows."""
-    sums, label_sum = (None, 0) if total is None else (deepcopy(total[0]), total[1])
-    start = 0
+    sums, start = deepcopy(total), 0
     for Z in view.blocks(checked(block, dtype), get_worker().state.nthreads):
         sums = Sums(Z, labels.shape[1]) if sums is None else sums
-        sums.add(Z, labels[start : start + Z[0].shape[0]])
-        start += Z[0].shape[0]
+        rows = slice(start, start + Z[0].shape[0])
+        sums.add(Z, labels[rows], None if worth is None else worth[rows])
+        start = rows.stop
     assert sums is not None
-    return sums, label_sum + np.asarray(labels.sum(axis=0), dtype=np.float64).reshape(-1)
+    return sums
 
 
 def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any) -> ColumnStatistics:
