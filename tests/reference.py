@@ -115,8 +115,3 @@ def huber_certificate(x, components, b, alpha, mu):
     theta = theta * min(1.0, alpha / worst) if worst > 0 else theta
     gap = huber_objective(x, components, b, alpha, mu) - (filled @ theta - 0.5 * theta @ theta)
     return gap / (0.5 * np.sum(np.clip(filled, -bound, bound) ** 2))
-
-
-def dense(parts):
-    """Matrices that are side by side as one."""
-    return np.hstack([part.toarray() if hasattr(part, "toarray") else part for part in parts])

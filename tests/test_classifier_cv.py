@@ -13,7 +13,7 @@ from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
 from sdgs._chart import landmarks, learn_chart
 from sdgs._readout import calibrate
 from sdgs._scaling import learn_scaling, possible_scalings
-from sdgs._search import CrossFit, Trial, folds_used, relative_cost, walk
+from sdgs._search import CrossFit, Trial, costs_of_a_search, folds_used, relative_cost, rows_tried, walk
 from sdgs._views import Setting
 from sdgs.coding import group_lasso
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -431,10 +431,33 @@ def test_penalties_that_are_tried_again_are_near_those_that_were_good(digits, mo
     assert len(near) < len(all_of_them)
 
 
-def test_a_search_among_many_samples_is_cheaper_than_their_share():
-    """A fit to many leaves out some of the folds."""
+def test_costs_of_a_search_are_relative_to_a_fit():
+    """A fit to many samples does not leave out all folds, and tries its setting on some."""
     assert [folds_used(n, 3) for n in (2, 10_000, 15_000, 15_001, 30_000, 10**6)] == [3, 3, 2, 2, 1, 1]
     assert folds_used(10**5, 10) == 1
+    assert [rows_tried(n, 10, 9) for n in (500, 10**6)] == [500, 50_000]
+    assert rows_tried(10**6, 1000, 9) == 2**31 // (8 * 4 * 9 * 1000)
+    assert rows_tried(10**6, 10**6, 9, 3000) == 1000
+    cost = partial(costs_of_a_search, sparse=False)
+    assert cost(3000, 3000, 3000, 3) == pytest.approx((0.75, 0.25))
+    assert cost(6000, 3000, 6000, 3) == pytest.approx((0.375, 1))
+    assert cost(30_000, 3000, 30_000, 3) == pytest.approx(
+        (0.75 * 3 / 15, 1)
+    )  # one fold, and to learn from all: 7.5 each
+    assert cost(30_000, 30_000, 30_000, 3) == pytest.approx((0.5, 0.5))
+    assert cost(400_000, 3000, 50_000, 3) == pytest.approx((2250 / 112_500, 1))
+    assert costs_of_a_search(3000, 3000, 3000, 3, sparse=True) == pytest.approx((0.55, 0.25))
+
+
+def test_penalties_in_any_order_are_the_same(digits):
+    options = {"n_components": 2, "hubers": None, "gammas": None, "scaling": "rows", "max_rows": 200, "random_state": 0}
+    train, _ = digits
+    first, second = (
+        SDGSClassifierCV(penalties=penalties, **options).fit(train.X, train.Y)
+        for penalties in ((0.01, 0.1, 1.0, 10.0, 100.0), (1.0, 100.0, 0.01, 10.0, 0.1))
+    )
+    assert first.cv_results_["penalty"] == second.cv_results_["penalty"]
+    np.testing.assert_array_equal(first.decision_function(train.X), second.decision_function(train.X))
 
 
 def test_parts_and_cleaned_samples_are_in_the_units_of_words():

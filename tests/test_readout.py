@@ -13,12 +13,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from reference import dense
+from regressions import dense, ridge_path
 from sdgs import SDGSClassifier, decompose, group_lasso, metrics
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
 from sdgs._readout import Features, calibrate, cross_fitted
-from sdgs._ridge import ridge_path
 from sdgs._search import CrossFit
 from sdgs._views import Setting, Training, learn_view
 from sdgs.datasets import make_composite_digits, make_label_subspaces
@@ -316,6 +315,34 @@ def test_many_samples_are_cross_fitted_on_some(limit, monkeypatch):
     assert (np.diff(cross_fit.rows) > 0).all()
     assert model.decomposition_.shape[0] == 1200
     assert metrics.f1(Y, model.predict(X)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("widest", "n_landmarks", "beside"), [(60, 30, 30), (60, 50, 15), (60, 70, 15), (600, 500, 140)]
+)
+def test_beside_a_large_kernel_a_quarter_as_many_columns_are_read(words, widest, n_landmarks, beside, monkeypatch):
+    """Or all of them: there are 140 words, codes and norms."""
+    X, Y = words
+    monkeypatch.setattr("sdgs._views.WIDEST", widest)
+    training = Training(1e-4, "brp", 100, 1e-2, n_landmarks, 0, None)
+    view = learn_view(X.toarray(), csr_array(Y), Setting("rows", 4, 0.1, gamma=1.0), training)
+    (parts,) = view.blocks(X.toarray(), None)
+    assert dense(parts).shape[1] == view.widths[-1] == n_landmarks + beside
+    assert view.widths[0] == n_landmarks
+
+
+def test_scalings_are_looked_at_by_the_folds_that_are_used(words, monkeypatch):
+    X, Y = words
+    training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None)
+    options = {"penalties": (1.0,), "n_folds": 3, "decision": Decision()}
+    monkeypatch.setattr("sdgs._search._LEFT_OUT", 100)
+    seen = []
+    monkeypatch.setattr("sdgs._search._value", lambda scores, truth, _: seen.append((scores, truth)) or 0.0)
+    CrossFit(X, csr_array(Y), scalings_of(X), training, **options).best_scaling(("rows", "idf"), for_subspaces=False)
+    left_out = np.sort(next(KFold(3, shuffle=True, random_state=0).split(Y))[1])
+    assert [scores.shape for scores, _ in seen] == [(167, 4)] * 2
+    for _, truth in seen:
+        np.testing.assert_array_equal(truth, Y[left_out])
 
 
 def test_of_many_samples_not_all_folds_are_left_out(monkeypatch):

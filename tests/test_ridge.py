@@ -1,5 +1,7 @@
 """Ridge regressions, and what columns and labels have penalties of their own for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,14 +9,17 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import KFold
 
+from regressions import ridge_path
 from sdgs import SDGSClassifier
+from sdgs._checkpoint import _VERSION as VERSION
+from sdgs._container import read, write
 from sdgs._decision import Decision
 from sdgs._model import scalings_of
 from sdgs._readout import worth_of_samples
-from sdgs._ridge import leniency, partial_leniency, regression, ridge_path
+from sdgs._ridge import leniency, partial_leniency, regression
 from sdgs._scaling import mostly_zero
 from sdgs._search import CrossFit
-from sdgs._views import Setting, Training
+from sdgs._views import Setting, Training, learn_view
 
 
 @pytest.mark.parametrize("shape", [(50, 8), (8, 50), (20, 20)])
@@ -308,9 +313,9 @@ def worth_of(Y):
     return worth_of_samples(csr_array(Y), "f1")
 
 
-def of_own_words(X, Y, form=csr_array, checkpoint=None):
+def of_own_words(X, Y, form=csr_array, checkpoint=None, penalties=(1.0, 3.0)):
     training = Training(1e-4, "brp", 100, 1e-2, "auto", 0, None, checkpoint)
-    options = {"penalties": (1.0, 3.0), "n_folds": 3, "decision": Decision()}
+    options = {"penalties": penalties, "n_folds": 3, "decision": Decision()}
     return CrossFit(form(X), csr_array(Y), scalings_of(form(X)), training, **options)
 
 
@@ -337,18 +342,43 @@ def test_labels_are_partial_where_that_helps(own_words, form):
 
 
 def test_labels_are_not_partial_where_it_does_not_help(own_words, monkeypatch):
-    """Nor where labels are read from kernels alone, nor where columns are not weighed."""
+    """Nor where labels are read from kernels alone, nor where columns are not weighed, nor with many labels."""
     X, Y = own_words
     tried = []
-    monkeypatch.setattr(
-        "sdgs._search.cross_fitted_partially", lambda _, scores, *__: tried.append(1) or [0 * scores] * 2
-    )
-    trial = of_own_words(X, Y)(Setting("rows", 2, 0.1))
+
+    def watched(_, scores, penalties, *__):
+        tried.append(penalties)
+        return [[0 * one, 0 * one] for one in scores]
+
+    monkeypatch.setattr("sdgs._search.cross_fitted_partially", watched)
+    setting = Setting("rows", 2, 0.1)
+    trial = of_own_words(X, Y, penalties=(0.3, 1.0, 3.0, 10.0, 30.0))(setting)
     assert trial.partiality == 0
-    assert len(tried) == 1 + (trial.penalty == 1.0)  # at the best penalty, and at the next one up
-    of_own_words(X, Y)(Setting("rows", 2, 0.1, gamma=1.0), parts=("kernel",))
-    of_own_words(X + 1, Y)(Setting("rows", 2, 0.1))
-    assert len(tried) == 1 + (trial.penalty == 1.0)
+    assert tried == [[trial.penalty, {0.3: 1.0, 1.0: 3.0, 3.0: 10.0, 10.0: 30.0}[trial.penalty]]]
+    assert of_own_words(X, Y, penalties=(trial.penalty,))(setting).partiality == 0
+    assert tried[1:] == [[trial.penalty]]  # there is no larger one
+    of_own_words(X, Y)(replace(setting, gamma=1.0), parts=("kernel",))
+    of_own_words(X + 1, Y)(setting)
+    of_own_words(X, np.tile(Y, 4))(setting)  # 24 labels of 90 words
+    assert len(tried) == 2
+
+
+def test_folds_that_do_not_fit_are_learnt_again(own_words, monkeypatch):
+    X, Y = own_words
+    setting, learnt = Setting("rows", 2, 0.1), []
+    monkeypatch.setattr(
+        "sdgs._search.learn_view", lambda *args, **options: learnt.append(1) or learn_view(*args, **options)
+    )
+    first = of_own_words(X, Y)(setting)
+    assert first.partiality > 0
+    assert len(learnt) == 3
+    for room, times in ((10, 6), (200_000, 5)):  # one takes more than half of the latter
+        monkeypatch.setattr("sdgs._readout._KEPT_BYTES", room)
+        learnt.clear()
+        again = of_own_words(X, Y)(setting)
+        assert len(learnt) == times
+        assert (again.penalty, again.partiality) == (first.penalty, first.partiality)
+        np.testing.assert_array_equal(again.scores, first.scores)
 
 
 def test_a_trial_that_was_kept_is_as_partial(own_words, tmp_path):
@@ -425,3 +455,16 @@ def test_words_of_samples_with_many_labels_count_less(few_words, form, metric, m
     assert model.read_from_[0] == "sample"
     if model.read_from_ == ("sample",):
         np.testing.assert_allclose(model._members[0].ridge.coef, by_hand(unit, Y).coef, atol=1e-9)
+
+
+def test_a_forged_trial_is_not_partial_where_it_cannot_be(own_words, tmp_path):
+    X, Y = own_words
+    setting = Setting("rows", 2, 0.1, gamma=1.0)
+    first = of_own_words(X, Y, checkpoint=tmp_path)(setting, parts=("kernel",))
+    (path,) = (path for path in tmp_path.iterdir() if b'"choice"' in path.read_bytes())
+    content = read(path, "sdgs-checkpoint", (VERSION,))
+    forged = {**content.arrays, "worth": np.array([first.value, 0.25])}
+    write(path, "sdgs-checkpoint", VERSION, "0", content.document, forged)
+    with pytest.warns(UserWarning, match="of no use"):
+        again = of_own_words(X, Y, checkpoint=tmp_path)(setting, parts=("kernel",))
+    assert again.partiality == 0

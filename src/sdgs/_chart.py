@@ -18,7 +18,7 @@ Kernel = Literal["laplacian", "rbf"]
 
 # Every so many samples, but all of so few, and no more than so many; the latter if sparse.
 _LANDMARKS = {False: (2, 1500, 3000), True: (4, 500, 2000)}
-_OF_MANY = (7, 4500)  # the same of many dense samples
+_OF_MANY = (7, 4500)  # every so many of many dense samples, and no more than so many
 _ENOUGH = 5000  # samples to see from how features vary
 _LOOKED_AT = 300  # samples that say how far samples are from each other
 _JITTER = 1e-6  # added to the kernel of a landmark with itself: two may be all but the same

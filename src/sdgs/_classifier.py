@@ -62,8 +62,9 @@ class SDGSClassifier(SDGSModel):
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read from the code. ``"ridge"``: by a ridge regression for all labels at once, from the sample
         and the code with its signs and norms, as far as these help (``read_from_``), calibrated on training samples
-        that it was not learnt from; takes ``cv`` + 1 decompositions, and gives ``predict_proba``; see Notes for large
-        data, and for words. ``"norm"``: as in the paper, by the l1 norm of a label's part of the code. Predicts worse.
+        that it was not learnt from; takes up to ``cv`` + 1 decompositions, and gives ``predict_proba``; see Notes for
+        large data, and for words. ``"norm"``: as in the paper, by the l1 norm of a label's part of the code. Predicts
+        worse.
     threshold : float, default=0.1
         For ``readout="norm"``: least l1 norm of a label's part of the code for the label to be predicted (delta).
     penalty : float or "auto", default="auto"
@@ -84,7 +85,7 @@ class SDGSClassifier(SDGSModel):
         For ``readout="ridge"``: whether a sample that would have no label gets its most probable one. ``"auto"``: if
         all training samples have one, and the metric is not the Hamming loss, which that cannot improve.
     cv : int, default=3
-        For ``readout="ridge"``: folds of the cross-validation.
+        For ``readout="ridge"``: folds of the cross-validation; see Notes for large data.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
         How samples are made comparable. ``"rows"`` brings every sample to unit Euclidean norm, in training and
         prediction; ``alpha``, ``huber``, ``threshold`` and ``penalty`` are made for that. ``"columns"`` standardises

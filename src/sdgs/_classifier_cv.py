@@ -13,7 +13,7 @@ from sdgs._chart import landmarks
 from sdgs._classifier import HUBERS
 from sdgs._model import PENALTIES, SDGSModel, scalings_of
 from sdgs._scaling import possible_scalings
-from sdgs._search import MOST_ROWS, Trial, folds_used, relative_cost, walk
+from sdgs._search import MOST_ROWS, Trial, costs_of_a_search, relative_cost, rows_tried, walk
 from sdgs._validation import check_int, check_number, has_missing, is_sparse, on_workers
 from sdgs._views import Setting
 
@@ -147,16 +147,12 @@ class SDGSClassifierCV(SDGSModel):
         self._check_thresholds(labels.shape[1])
         labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
         n, k = labels.shape
-        penalties = _given(self.penalties, ())
+        penalties = tuple(sorted(_given(self.penalties, ())))
         cross_fit = self._cross_fit(X, labels, scalings, training, penalties, most=self.max_rows)
         axes = self._axes(X, k)
         start = Setting(**{name: _first(name, values) for name, values in axes})
-        # A fit takes three quarters of its time to try its setting on all folds, of which many samples need not all;
-        # one to sparse samples has a look at scalings beside it.
-        of_fit, some = 0.55 if is_sparse(X) else 0.75, min(n, MOST_ROWS)
-        fit = of_fit * some * folds_used(some, self.cv) / self.cv + (1 - of_fit) * n
-        # Of that: to try a setting; and to fit it in the end, once more if it was tried on all samples.
-        trying, fitting = of_fit * cross_fit.rows.size / fit, 0.25 if cross_fit.rows.size == n else 1.0
+        rows, of_fit = cross_fit.rows.size, rows_tried(n, k, len(PENALTIES))
+        trying, fitting = costs_of_a_search(n, rows, of_fit, self.cv, sparse=is_sparse(X))
         spent, seconds = 0.0, list[float]()
 
         def cost_of(setting: Setting, learnt_from: int) -> float:

@@ -3,12 +3,15 @@
 Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k) the labels; see :mod:`sdgs._ridge`.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 
 from sdgs._arrays import expit, like, namespace, put, to_host
@@ -18,6 +21,7 @@ Array = NDArray[np.floating[Any]]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 _ENOUGH = 500_000  # scores to fit four numbers to
+_KEPT_BYTES = 1 << 30  # of what was learnt from folds: what is more is learnt again
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,17 @@ class FoldFit:
         found = namespace(parts[0]).concat(parts)
         return put(like(scores, found), like(self.places, found), found)
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        return self.learnt.nbytes + sum(_bytes_of(part) for block in self.others for part in block)
+
+
+def _bytes_of(part: Any) -> int:
+    if issparse(part):
+        return int(part.data.nbytes + part.indices.nbytes)
+    return 8 * int(math.prod(part.shape))
+
 
 def cross_fitted(
     features: Callable[[int], Features],
@@ -70,7 +85,7 @@ def cross_fitted(
     folds: Iterable[Fold],
     penalties: Sequence[float],
     n_widths: int,
-    kept: list[FoldFit] | None = None,
+    kept: list[Callable[[], FoldFit]] | None = None,
     tested: NDArray[np.intp] | None = None,
 ) -> list[list[Any]]:
     """The scores of samples, from a model that was not learnt from them: for every width, for every penalty.
@@ -79,36 +94,52 @@ def cross_fitted(
 
     ``features(i)`` are those of the training and of the test rows of fold i, learnt from the training rows alone. What
     features that were learnt from all rows say of those same rows is too good, and a penalty or a threshold chosen on
-    it is wrong by far. What can be learnt from again is added to ``kept``.
+    it is wrong by far. What was learnt from each fold is added to ``kept``, or how to learn it again.
     """
     # Where nothing can be learnt (no label in all but one fold) the frequencies are all there is.
     tested = np.arange(len(Y)) if tested is None else tested
     shape, frequencies = (tested.size, Y.shape[1]), Y.mean(axis=0)
     scores: list[list[Any]] = [[np.full(shape, frequencies) for _ in penalties] for _ in range(n_widths)]
+
+    def learn(i: int, train: NDArray[np.intp], test: NDArray[np.intp]) -> FoldFit:
+        Z = features(i)
+        learnt = regression(Z.training, Y[train], Z.widths, Z.weighed, Z.kernels, Z.worth)
+        others = list(Z.others)  # after the training samples are dealt with
+        return FoldFit(np.searchsorted(tested, test), learnt, others, Z.widths)
+
+    room = _KEPT_BYTES
     for i, (train, test) in enumerate(folds):
         if not Y[train].any():
             continue
-        Z = features(i)
-        learnt = regression(Z.training, Y[train], Z.widths, Z.weighed, Z.kernels, Z.worth)
-        fold = FoldFit(
-            np.searchsorted(tested, test), learnt, list(Z.others), Z.widths
-        )  # after the training samples are dealt with
+        fold = learn(i, train, test)
         for place, penalty in enumerate(penalties):
-            for mine, model in zip(scores, learnt.ridges(penalty, Z.widths), strict=True):
+            for mine, model in zip(scores, fold.learnt.ridges(penalty, fold.widths), strict=True):
                 mine[place] = fold.put_scores(model, mine[place])
         if kept is not None:
-            kept.append(fold)
+            room -= fold.nbytes
+            kept.append(partial(_same, fold) if room >= 0 else partial(learn, i, train, test))
+        del fold  # before the next one is learnt
     return scores
 
 
+def _same(fold: FoldFit) -> FoldFit:
+    return fold
+
+
 def cross_fitted_partially(
-    kept: Sequence[FoldFit], scores: Any, penalty: float, number: int, partialities: Sequence[float]
-) -> list[Any]:
-    """For every partiality the same ``scores``, those of a penalty and of one of the widths, learnt again with it."""
-    found = [namespace(scores).asarray(scores, copy=True) for _ in partialities]
-    for fold in kept:
-        for place, model in enumerate(fold.learnt.partial(penalty, fold.widths[number], partialities)):
-            found[place] = fold.put_scores(model, found[place])
+    kept: Sequence[Callable[[], FoldFit]],
+    scores: Sequence[Any],
+    penalties: Sequence[float],
+    number: int,
+    partialities: Sequence[float],
+) -> list[list[Any]]:
+    """The ``scores`` of some penalties and of one of the widths, learnt again with every partiality."""
+    found = [[namespace(one).asarray(one, copy=True) for _ in partialities] for one in scores]
+    for fold_of in kept:
+        fold = fold_of()
+        for mine, penalty in zip(found, penalties, strict=True):
+            for place, model in enumerate(fold.learnt.partial(penalty, fold.widths[number], partialities)):
+                mine[place] = fold.put_scores(model, mine[place])
     return found
 
 

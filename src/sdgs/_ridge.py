@@ -4,6 +4,7 @@ Plain functions on arrays. Z (n, d) holds what the labels are read from, Y (n, k
 are side by side, each dense or CSR, in float64: the codes among them are mostly zero, and so are most of the products.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,20 +56,6 @@ class Moments:
     count: float
 
 
-def ridge_path(
-    blocks: Iterable[Sequence[Any]],
-    Y: Any,
-    penalties: Sequence[float],
-    widths: Sequence[int],
-    weighed: slice | None = None,
-    kernels: Array | None = None,
-) -> Iterator[Ridge]:
-    """For every penalty, for every number of leading columns; see :func:`regression`."""
-    learnt = regression(blocks, Y, widths, weighed, kernels)
-    for penalty in penalties:
-        yield from learnt.ridges(penalty, widths)
-
-
 def regression(
     blocks: Iterable[Sequence[Any]],
     Y: Any,
@@ -109,13 +96,18 @@ def regression(
 class Regression(ABC):
     """What was learnt of Z and Y, ready for any penalty; see :func:`regression`."""
 
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+
     @abstractmethod
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
         """For every number of leading columns."""
 
     @abstractmethod
     def partial(self, penalty: float, width: int, partialities: Sequence[float]) -> Iterator[Ridge]:
-        """For every partiality, of a number of leading columns that has all that are weighed."""
+        """For every partiality, of a number of leading columns that has all that are weighed; there must be some."""
 
     def ridge(self, penalty: float, width: int, partiality: float) -> Ridge:
         """One of these; the former if ``partiality`` is 0."""
@@ -136,6 +128,11 @@ class ByColumns(Regression):
             self._told = energy, to_host(moments.right)[weighed], moments.Y_mean, moments.count
             strict[weighed] = 1 / leniency(*self._told)
         self._form = _Form(strict, kernels)
+
+    @property
+    def nbytes(self) -> int:
+        """Of the products; all else is small."""
+        return 8 * int(math.prod(self._moments.products.shape))
 
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
         for W in _solved(self._moments.products, penalty, self._form, self._moments.right, widths):
@@ -186,6 +183,11 @@ class ByRows(Regression):
             Z[:, :m] = solve_triangular(self._factor, Z[:, :m].T, lower=True, check_finite=False).T
         self._Z = Z  # Z P^-1/2
         self._products: dict[int, Array] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Of the rows and of their products."""
+        return self._Z.nbytes + sum(products.nbytes for products in self._products.values())
 
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
         n = len(self._Z)
@@ -273,8 +275,7 @@ def partial_leniency(energy: Array, right: Array, Y_mean: Array, n: float, parti
         told = _told(energy, right, Y_mean, n)
         told += _HEARSAY * told.mean(axis=1, keepdims=True)
         lenient = _lenient(told, energy, partiality)
-    shared = leniency(energy, right, Y_mean, n)
-    return np.where(np.isfinite(lenient).all(axis=0), lenient, shared[:, None])
+    return np.asarray(lenient if np.isfinite(lenient).all() else np.ones(right.shape), dtype=np.float64)
 
 
 def _told(energy: Array, right: Array, Y_mean: Array, n: float) -> Array:

@@ -32,7 +32,7 @@ from sdgs._readout import (
 )
 from sdgs._scaling import Scaling, mostly_zero
 from sdgs._validation import has_missing, on_workers
-from sdgs._views import PARTS, Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
+from sdgs._views import PARTS, WIDEST, Setting, Training, chosen, learn_view, parts_of, side_by_side, telling_columns
 
 Array = NDArray[np.floating[Any]]
 
@@ -45,6 +45,9 @@ _LEFT_OUT = 10_000  # of those to predict: where one fold has as many, one is en
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
 _PARTIALITIES = (0.25, 0.5)
+_WORDS_A_LABEL = (
+    4  # words a label, at least, for labels to have penalties of their own: else it takes long, and no good
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +108,10 @@ class CrossFit:
                 X, X.shape, labels, labels.shape, how, tuple(penalties), n_folds, decision, most
             )
         self._weighs = mostly_zero(X)
-        affordable = max(_SCORE_BYTES // (8 * len(PARTS) * len(penalties) * labels.shape[1]), 1000)
-        self.rows = _some_rows(labels.shape[0], min(most or MOST_ROWS, affordable), training.seed)
+        self._listens = self._weighs and labels.shape[1] * _WORDS_A_LABEL <= min(X.shape[1], WIDEST)
+        self.rows = _some_rows(
+            labels.shape[0], rows_tried(labels.shape[0], labels.shape[1], len(penalties), most), training.seed
+        )
         if on_workers(X) or self.rows.size < labels.shape[0]:  # samples on workers come here by it
             X, labels = take_rows(X, self.rows), labels[self.rows]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
@@ -156,7 +161,7 @@ class CrossFit:
             raise ValueError("scores must have one column a label.")
         if not 0 < depth <= len(parts):
             raise ValueError("labels are read from at least one part, and no more than there are.")
-        if partiality not in ((0, *_PARTIALITIES) if self._weighs and "sample" in parts[:depth] else (0,)):
+        if partiality not in ((0, *_PARTIALITIES) if self._listens and "sample" in parts[:depth] else (0,)):
             raise ValueError("labels are as partial as could be chosen.")
         return Trial(setting, self._penalties[number], parts[:depth], value, self.tested, scores, partiality)
 
@@ -185,7 +190,7 @@ class CrossFit:
         folds = task.each("fold", self._folds)
         with warnings.catch_warnings():  # what is learnt from all rows says it once
             warnings.simplefilter("ignore", ConvergenceWarning)
-            kept: list[FoldFit] | None = [] if self._weighs else None
+            kept: list[Callable[[], FoldFit]] | None = [] if self._listens else None
             paths = cross_fitted(features, self._Y, folds, self._penalties, len(parts), kept, self._tested)
         some = every_so_often(len(self._truth), self._truth.shape[1], _ENOUGH)
         decision, Y = self._decision, self._truth[some]
@@ -198,14 +203,12 @@ class CrossFit:
         with task.part("penalties"):
             choice = depth, i, _ = best(scores_of)
             if kept and "sample" in parts[: depth + 1]:
-                # With what is held down label by label, more may be.
-                near = range(i, min(i + 2, len(self._penalties)))
-                for i in near:
-                    again = cross_fitted_partially(kept, paths[depth][i], self._penalties[i], depth, _PARTIALITIES)
-                    scores_of |= {
-                        (depth, i, partiality): found for partiality, found in zip(_PARTIALITIES, again, strict=True)
-                    }
-                choice = best([choice, *((depth, i, partiality) for i in near for partiality in _PARTIALITIES)])
+                near = range(i, min(i + 2, len(self._penalties)))  # where labels hold down by themselves, more may be
+                paths, tried = [paths[depth][i] for i in near], [self._penalties[i] for i in near]
+                again = cross_fitted_partially(kept, paths, tried, depth, _PARTIALITIES)
+                for i, found in zip(near, again, strict=True):
+                    scores_of |= {(depth, i, p): scores for p, scores in zip(_PARTIALITIES, found, strict=True)}
+                choice = best([choice, *(one for one in scores_of if one[2])])
         depth, i, partiality = choice
         scores = scores_of[choice]
         value = _value(scores, self._truth, decision)
@@ -259,9 +262,30 @@ def _some_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
+def rows_tried(n: int, n_labels: int, n_penalties: int, most: int | None = None) -> int:
+    """Of n samples, those that settings are tried on."""
+    affordable = max(_SCORE_BYTES // (8 * len(PARTS) * n_penalties * n_labels), 1000)
+    return min(n, most or MOST_ROWS, affordable)
+
+
 def folds_used(n: int, n_folds: int) -> int:
     """As many as it takes to leave enough of n samples out."""
     return min(n_folds, -(-_LEFT_OUT * n_folds // n))
+
+
+def costs_of_a_search(n: int, rows: int, rows_of_fit: int, n_folds: int, *, sparse: bool) -> tuple[float, float]:
+    """To try a setting on some rows of n, and to fit it in the end; a fit of SDGSClassifier being 1: a rule of thumb.
+
+    That tries its setting on other rows, which takes three quarters of its time if these are all, and all folds are
+    left out. It also has a look at scalings of sparse samples. Settings that were tried on some are tried on all again.
+    """
+    of_fit = 0.55 if sparse else 0.75
+
+    def trying(rows: int) -> float:
+        return of_fit * rows * folds_used(rows, n_folds) / n_folds
+
+    fit = trying(rows_of_fit) + (1 - of_fit) * n
+    return trying(rows) / fit, 1.0 if rows < n else 0.25 * n / fit
 
 
 def relative_cost(setting: Setting, n_labels: int, n_features: int, n_landmarks: int, *, sparse: bool) -> float:

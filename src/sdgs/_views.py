@@ -24,7 +24,8 @@ Components = tuple[Array, ...]
 
 PARTS = ("kernel", "sample", "code", "norms")  # that labels are read from
 NORM: Norm = "l2"
-# Columns that labels are read from, at most: a ridge regression takes time by the cube of their number, 0.7 s for this.
+# Columns that labels are read from, at most, but for large kernels: a ridge regression takes time by the cube of their
+# number, 0.7 s for this.
 WIDEST = 4096
 _LOOKED_AT = 8192  # samples that say which they are, at most
 _TOGETHER = 1 << 23  # numbers: labels times columns that are looked at in one go
@@ -168,7 +169,7 @@ class View:
         return replace(self, decomposition=self.decomposition.without_rows())
 
     def narrowed(self, X: Any, labels: Any, n_jobs: int | None, norms: Any = None) -> "View":
-        """The same for reading from no more than ``WIDEST`` features: those that say most in samples X.
+        """The same for reading from ``WIDEST`` features at most: those that say most in samples X.
 
         A kernel's belong together, and stay; beside a large one there are a quarter as many.
         """
