@@ -311,7 +311,7 @@ def test_labels_that_listen_to_words_of_their_own(own_words, monkeypatch):
     data, partial = Data(csr_array(own_words[0][:180]), own_words[1][:180].astype(int)), []
     learnt = ByColumns.partial
     monkeypatch.setattr(ByColumns, "partial", lambda *args: partial.append(args[-1]) or learnt(*args))
-    options = {"n_components": 2, "scaling": "rows", "penalty": 1.0, "random_state": 0}
+    options = {"n_components": 2, "scaling": "rows", "penalty": 3.0, "random_state": 0}
     found, expected = (SDGSClassifier(**options).fit(X, csr_array(data.Y)) for X in (data.blocks(), data.X))
     assert len(partial[3]) == 1  # after three folds
     assert_same_model(found, expected, data)
