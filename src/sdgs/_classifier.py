@@ -130,8 +130,9 @@ class SDGSClassifier(SDGSModel):
 
     Where less than a quarter of all entries are not zero, as in counts of words, features have ridge penalties of their
     own: the more one says of the labels by itself, the smaller. And where that is better in cross-validation they have
-    others for every label, by what they say of that label. There, unless ``metric`` is the Hamming loss, samples count
-    in the regression by one over their number of labels plus the mean of that: a label of one with many is worth less.
+    others for every label, by what they say of that label; that is tried if there are four features a label. There,
+    unless ``metric`` is the Hamming loss, samples count in the regression by one over their number of labels plus the
+    mean of that: a label of one with many is worth less.
 
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.

@@ -45,9 +45,7 @@ _LEFT_OUT = 10_000  # of those to predict: where one fold has as many, one is en
 _QUICK = 2048  # columns that a quick look goes by
 _SCORE_BYTES = 1 << 31  # for the scores of all penalties
 _PARTIALITIES = (0.25, 0.5)
-_WORDS_A_LABEL = (
-    4  # words a label, at least, for labels to have penalties of their own: else it takes long, and no good
-)
+_WORDS_A_LABEL = 4  # at least, for labels to be partial: with fewer it gained nothing, and takes long
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +106,9 @@ class CrossFit:
                 X, X.shape, labels, labels.shape, how, tuple(penalties), n_folds, decision, most
             )
         self._weighs = mostly_zero(X)
-        self._listens = self._weighs and labels.shape[1] * _WORDS_A_LABEL <= min(X.shape[1], WIDEST)
-        self.rows = _some_rows(
-            labels.shape[0], rows_tried(labels.shape[0], labels.shape[1], len(penalties), most), training.seed
-        )
+        n, k = labels.shape
+        self._listens = self._weighs and k * _WORDS_A_LABEL <= min(X.shape[1], WIDEST)
+        self.rows = _some_rows(n, rows_tried(n, k, len(penalties), most), training.seed)
         if on_workers(X) or self.rows.size < labels.shape[0]:  # samples on workers come here by it
             X, labels = take_rows(X, self.rows), labels[self.rows]
         self._X, self._labels, self._scalings, self._training = X, labels, scalings, training
