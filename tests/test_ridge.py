@@ -452,9 +452,8 @@ def test_words_of_samples_with_many_labels_count_less(few_words, form, metric, m
         expected[test] = by_hand(unit[train], Y[train]).scores([unit[test]])
     np.testing.assert_allclose(trial.scores, expected, atol=1e-9)
     model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
-    assert model.read_from_[0] == "sample"
-    if model.read_from_ == ("sample",):
-        np.testing.assert_allclose(model._members[0].ridge.coef, by_hand(unit, Y).coef, atol=1e-9)
+    assert model.read_from_ == ("sample",)
+    np.testing.assert_allclose(model._members[0].ridge.coef, by_hand(unit, Y).coef, atol=1e-9)
 
 
 def test_a_forged_trial_is_not_partial_where_it_cannot_be(own_words, tmp_path):
