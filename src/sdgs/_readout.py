@@ -144,7 +144,7 @@ def cross_fitted_partially(
 
 
 def worth_of_samples(labels: Any, metric: str) -> NDArray[np.float64] | None:
-    r"""How much a sample counts in a regression on its labels (a sparse matrix), with a mean of 1; None: all alike.
+    """How much a sample counts in a regression on its labels (a sparse matrix), with a mean of 1; None: all alike.
 
     The F1 of a sample that has s labels and gets m is 2 h / (s + m), if h of them are right: there a label of a sample
     with many counts less. So a sample counts by 1 / (s + the mean of s), one without a label as one with one. For the
