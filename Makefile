@@ -13,8 +13,8 @@ demo: $(VENV)/.plot
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test
-	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/test_experiments.py tests/test_real_data.py tests
-	SCIPY_ARRAY_API=1 $(PYTEST) tests/test_arrays.py
+	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/experiments tests
+	SCIPY_ARRAY_API=1 $(PYTEST) tests/estimators/test_array_api.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check

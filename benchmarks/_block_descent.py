@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from sdgs.coding._kernel import _sweep
+from sdgs.coding.compiled._squared_loss_kernel import _sweep
 
 _options = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 SWEEPS = 5  # between two looks at the gap

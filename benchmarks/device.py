@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import environment
 from sdgs import SDGSClassifier, decompose, group_lasso
-from sdgs.decomposition._array import ArrayAlternation
-from sdgs.decomposition._dense import DenseAlternation
+from sdgs.decomposition.backends._array_api_alternation import ArrayAlternation
+from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 
 CARDINALITY = 3  # labels of a sample
 ALPHA = 0.2

@@ -16,7 +16,7 @@ from benchmarks._data import Options, Split, planted, real, unit, why_absent
 from benchmarks._measure import steady
 from benchmarks._report import Report, ratio
 from sdgs import SDGSClassifier
-from sdgs.baselines import MDDM, MLkNN
+from sdgs.methods import MDDM, MLkNN
 from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.metrics import f1
 

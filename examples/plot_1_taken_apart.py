@@ -26,7 +26,7 @@ explanation[4].plot(shape=test.image_shape)
 # What was really added, for comparison.
 import matplotlib.pyplot as plt
 
-from sdgs.plotting import ink_map
+from sdgs.displays._parts_figure import ink_map
 
 digits = test.Y[4].nonzero()[0]
 figure, axes = plt.subplots(1, len(digits), figsize=(1.7 * len(digits), 1.9), layout="constrained")

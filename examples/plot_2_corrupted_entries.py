@@ -9,7 +9,7 @@ entry can only do so much harm; and the model says which entries look corrupted.
 import matplotlib.pyplot as plt
 
 from sdgs import SDGSClassifier
-from sdgs.baselines import BinaryRelevance
+from sdgs.methods import BinaryRelevance
 from sdgs.datasets import make_composite_digits
 from sdgs.metrics import f1
 

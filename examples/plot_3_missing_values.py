@@ -46,7 +46,7 @@ ax.legend(frameon=False)
 # %%
 # Four samples with two in five of their pixels missing (crossed out), and what the model, which was trained on such
 # samples, fills in.
-from sdgs.plotting import ink_map
+from sdgs.displays._parts_figure import ink_map
 
 chosen = [0, 2, 4, 5]
 gaps, repaired = X_new[chosen], model.transform(X_new[chosen])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sdgs._ridge import regression
+from sdgs.readout._ridge import regression
 
 
 def dense(parts):

@@ -1,8 +1,9 @@
-"""Which part may import which, and what `import sdgs` may load."""
+"""Layers: a total order of imports, the size and the names of modules, and what `import sdgs` loads."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,123 +11,120 @@ import pytest
 import sdgs
 
 SOURCE = Path(sdgs.__file__).parent
+MODULES = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.py"))}
 
-# part: (parts of sdgs that it may import, heavy libraries that it may import)
-ALLOWED = {
-    "__init__": (
-        {"_classifier", "_classifier_cv", "_container", "_label_map", "_load", "baselines", "coding", "datasets"}
-        | {"decomposition", "displays", "explanation", "metrics"},
-        set(),
-    ),
-    "_arrays": (set(), {"torch"}),
-    "_validation": ({"_arrays"}, set()),
-    "_rows": ({"_arrays"}, set()),
-    "_compiled": (set(), {"numba"}),
-    "decomposition": ({"_arrays", "_checkpoint", "_compiled", "_rows", "_validation", "distributed"}, set()),
-    "coding": ({"_arrays", "_compiled", "_rows", "_validation"}, {"numba"}),
-    "_base": ({"_arrays", "_validation", "distributed"}, set()),
-    # At their doors the two above hand Dask arrays over to it; it builds on the parts below.
-    "distributed": (
-        {"_checkpoint", "_member", "_ridge", "_scaling", "_validation", "_views", "decomposition"},
-        {"dask", "distributed"},
-    ),
-    "_scaling": ({"_arrays", "_rows", "_validation"}, set()),
-    "_chart": ({"_arrays", "_chart_kernel", "_rows"}, set()),
-    "_chart_kernel": ({"_compiled"}, set()),
-    "_views": ({"_arrays", "_chart", "_validation", "coding", "decomposition"}, set()),
-    "_ridge": ({"_arrays", "_ridge_kernel"}, set()),
-    "_ridge_kernel": ({"_compiled"}, set()),
-    "_readout": ({"_arrays", "_ridge"}, set()),
-    "_decision": ({"_arrays"}, set()),
-    "_search": (
-        {"_arrays", "_checkpoint", "_decision", "_progress", "_readout", "_scaling", "_validation", "_views"},
-        set(),
-    ),
-    "explanation": ({"_validation", "coding", "displays"}, set()),
-    "_member": ({"_arrays", "_ridge", "_scaling", "_views"}, set()),
-    "_files": (set(), set()),
-    "_progress": (set(), set()),
-    "_pages": (set(), {"jinja2"}),
-    "_container": ({"_files"}, set()),
-    "_checkpoint": ({"_arrays", "", "_container"}, set()),
-    "_plain_values": ({"_container"}, set()),
-    "_stored_members": (
-        {"_chart", "_container", "_member", "_plain_values", "_ridge", "_scaling", "_validation", "_views"}
-        | {"decomposition"},
-        set(),
-    ),
-    "_persistence": (
-        {"", "_container", "_decision", "_plain_values", "_readout", "_stored_members", "_validation", "_views"},
-        set(),
-    ),
-    "_model": (
-        {
-            "_arrays",
-            "_base",
-            "_decision",
-            "_member",
-            "_persistence",
-            "_progress",
-            "_readout",
-            "_ridge",
-            "_scaling",
-            "_search",
-            "_validation",
-        }
-        | {"_views", "explanation"},
-        set(),
-    ),
-    "_load": ({"_classifier", "_classifier_cv", "_persistence"}, set()),
-    "_classifier": ({"_arrays", "_member", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
-    "_classifier_cv": ({"_chart", "_classifier", "_model", "_scaling", "_search", "_validation", "_views"}, set()),
-    "baselines": ({"_base", "_rows", "_validation"}, set()),
-    "metrics": ({"_validation"}, set()),
-    "datasets": ({"_rows", "_validation"}, {"pyarrow"}),
-    "plotting": (set(), {"matplotlib"}),
-    "_label_map": ({"_validation"}, set()),
-    "displays": ({"_label_map", "_validation", "metrics", "plotting"}, {"matplotlib"}),
-    "report": ({"", "_files", "_label_map", "_pages", "_validation", "baselines", "metrics"}, set()),
-    "experiments": (
-        {"", "_classifier", "_classifier_cv", "_decision", "_files", "_model", "_pages", "_readout", "_rows", "_search"}
-        | {"_scaling", "_validation", "_views", "baselines", "coding", "datasets", "decomposition", "metrics"},
-        {"matplotlib"},
-    ),
-    "demo": ({"_classifier", "_files", "datasets", "metrics", "plotting"}, set()),
-    "cli": ({"", "_classifier", "_files", "datasets", "demo", "experiments", "metrics", "report"}, {"rich", "typer"}),
-    "__main__": ({"cli"}, set()),
+# Top to bottom. A module belongs to the layer with the longest name that its own begins with, and imports only from its
+# own layer and from layers below it.
+LAYERS = (
+    "__main__",
+    "cli",
+    "__init__",  # names that load on first use
+    "experiments",
+    "report",
+    "methods",
+    "estimators",
+    "explanation",
+    "displays",
+    "distributed",
+    "selection",
+    "persistence.codecs",
+    "readout",
+    "coding",
+    "decomposition",
+    "datasets",
+    "metrics",
+    "persistence",
+    "selection._defaults",
+    "_utils",
+)
+
+# Libraries that take long to import, or that are extras, and who may import them.
+HEAVY = {
+    "numba": {"coding", "_utils"},
+    "matplotlib": {"displays", "experiments"},
+    "jinja2": {"_utils"},
+    "rich": {"cli"},
+    "typer": {"cli"},
+    "dask": {"distributed"},
+    "distributed": {"distributed"},
+    "torch": {"_utils"},
+    "pyarrow": {"datasets"},
 }
-HEAVY = {"numba", "matplotlib", "jinja2", "rich", "typer", "dask", "distributed", "torch", "pyarrow"}
+
+MAX_MODULE_LINES = 400
+MAX_FUNCTION_LINES = 60  # without the docstring
+COMPILED = ("_kernel", "_sparse_products", "_sparse_gram", "_manhattan")  # modules whose functions Numba compiles
+DECLARATIONS = {"__init__"}  # of an estimator: its parameters
 
 
-def imports(path):
+def layer_of(module):
+    """The index in ``LAYERS``; a package's ``__init__`` belongs to the package."""
+    name = module.removesuffix(".__init__")
+    candidates = [layer for layer in LAYERS if name == layer or name.startswith(f"{layer}.")]
+    assert candidates, f"{module} is in no layer: add it to LAYERS"
+    return LAYERS.index(max(candidates, key=len))
+
+
+def imported_modules(path):
+    """Dotted names, ``sdgs.`` first where they are ours."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            if node.module == "sdgs":  # from sdgs import part
-                yield from (f"sdgs.{alias.name}" for alias in node.names)
+            if node.module.partition(".")[0] == "sdgs":
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
             else:
                 yield node.module
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_dependencies_point_one_way(path):
-    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    assert part in ALLOWED, f"{part} is new: say here what it may import"
-    inner, heavy = ALLOWED[part]
-    for name in imports(path):
-        top, _, rest = name.partition(".")
+def as_module(name):
+    """The module of ours that a dotted name means: a module, a package, or a name inside one."""
+    name = name.removeprefix("sdgs").removeprefix(".")
+    while name and name not in MODULES and f"{name}.__init__" not in MODULES:
+        name = name.rpartition(".")[0]
+    return name or "__init__"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    layer = layer_of(module)
+    for name in imported_modules(MODULES[module]):
+        top = name.partition(".")[0]
         if top == "sdgs":
-            assert rest.split(".")[0] in inner | {part}, f"{path.name} may not import {name}"
-        assert top not in HEAVY or top in heavy, f"{path.name} may not import {name}"
+            assert module == "__init__" or layer_of(as_module(name)) >= layer, f"{module} imports {name} from above"
+        elif top in HEAVY:
+            assert LAYERS[layer] in HEAVY[top], f"{module} may not import {name}"
+
+
+def test_module_names_are_unique_and_none_is_private_at_the_top():
+    names = Counter(module.rpartition(".")[2] for module in MODULES)
+    repeated = {name for name, count in names.items() if count > 1 and not name.startswith("__")}
+    assert not repeated
+    assert not [module for module in MODULES if module.startswith("_") and "." not in module and module[:2] != "__"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_and_functions_are_short(module):
+    text = MODULES[module].read_text()
+    assert text.count("\n") <= MAX_MODULE_LINES
+    if module.endswith(COMPILED):
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name not in DECLARATIONS:
+            first = node.body[0]
+            has_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            start = first.end_lineno if has_doc else first.lineno - 1
+            assert node.end_lineno - start <= MAX_FUNCTION_LINES, f"{module}.{node.name} is too long"
 
 
 def test_import_is_light():
     code = "import sys, sdgs, sdgs.coding; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "sdgs" in loaded
-    assert not (HEAVY - {"pyarrow"}) & set(loaded)  # which pandas loads, which scikit-learn loads, where there is one
+    assert not (set(HEAVY) - {"pyarrow"}) & set(
+        loaded
+    )  # which pandas loads, which scikit-learn loads, where there is one
 
 
 def test_every_public_name_is_there():

@@ -3,18 +3,19 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from sdgs._utils._version import __version__
+
 if TYPE_CHECKING:
-    from sdgs import baselines, datasets, displays, metrics
-    from sdgs._classifier import SDGSClassifier
-    from sdgs._classifier_cv import SDGSClassifierCV
-    from sdgs._container import ModelFileError
-    from sdgs._label_map import LabelAngles, label_angles
-    from sdgs._load import load
+    from sdgs import datasets, displays, methods, metrics
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
+    from sdgs.decomposition._label_angles import LabelAngles, label_angles
+    from sdgs.estimators._classifier import SDGSClassifier
+    from sdgs.estimators._classifier_cv import SDGSClassifierCV
+    from sdgs.estimators._load import load
     from sdgs.explanation import Explanation
+    from sdgs.persistence._container import ModelFileError
 
-__version__ = "0.1.0.dev0"
 __all__ = [
     "Decomposition",
     "Explanation",
@@ -23,13 +24,14 @@ __all__ = [
     "ModelFileError",
     "SDGSClassifier",
     "SDGSClassifierCV",
-    "baselines",
+    "__version__",
     "datasets",
     "decompose",
     "displays",
     "group_lasso",
     "label_angles",
     "load",
+    "methods",
     "metrics",
 ]
 
@@ -38,21 +40,21 @@ _HOME = {
     "Decomposition": "sdgs.decomposition",
     "Explanation": "sdgs.explanation",
     "GroupCodes": "sdgs.coding",
-    "LabelAngles": "sdgs._label_map",
-    "ModelFileError": "sdgs._container",
-    "SDGSClassifier": "sdgs._classifier",
-    "SDGSClassifierCV": "sdgs._classifier_cv",
+    "LabelAngles": "sdgs.decomposition._label_angles",
+    "ModelFileError": "sdgs.persistence._container",
+    "SDGSClassifier": "sdgs.estimators._classifier",
+    "SDGSClassifierCV": "sdgs.estimators._classifier_cv",
     "decompose": "sdgs.decomposition",
     "group_lasso": "sdgs.coding",
-    "label_angles": "sdgs._label_map",
-    "load": "sdgs._load",
+    "label_angles": "sdgs.decomposition._label_angles",
+    "load": "sdgs.estimators._load",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("baselines", "datasets", "displays", "metrics"):
+    if name in ("datasets", "displays", "methods", "metrics"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

@@ -28,7 +28,7 @@ def demo(
     with Progress(*columns, console=errors, disable=not errors.is_terminal) as bar:
         tasks = [bar.add_task("Loading", total=1)]
 
-        from sdgs.demo import draw_demo, run_demo  # loads scikit-learn
+        from sdgs.experiments._digits_demo import draw_demo, run_demo  # loads scikit-learn
 
         def progress(what: str) -> None:
             bar.advance(tasks[-1])

@@ -64,7 +64,7 @@ def explain(
             out().print(f"[bold]Sample {number}[/]")
             out().print(escape(one.text(max_names=names)), soft_wrap=True)
     if output is not None:
-        from sdgs._files import write_whole
+        from sdgs.persistence._atomic_write import write_whole
 
         picture = io.BytesIO()
         found[0].plot(shape=size).figure_.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")

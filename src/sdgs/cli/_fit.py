@@ -85,9 +85,9 @@ def fit(
     if test is not None:
         _look_at(test, named, label_column)
     with working("Getting ready (the first time this compiles, which can take a minute)"):
-        from sdgs._classifier import get_ready
+        from sdgs.estimators._classifier import warm_up
 
-        get_ready(X, robust=cv or model.huber is not None)
+        warm_up(X, robust=cv or model.huber is not None)
     ready = perf_counter()
     _train(model, X, Y)
     trained = perf_counter()

@@ -99,7 +99,7 @@ def described(data: Any) -> dict[str, Any]:
 def _scaling(X: Any, Y: NDArray[np.bool_]) -> str:
     from scipy.sparse import csr_array
 
-    from sdgs._classifier import likely_scaling
+    from sdgs.estimators._classifier import likely_scaling
 
     return likely_scaling(X, csr_array(Y))
 

@@ -62,7 +62,7 @@ def predict(
         form = _Json() if json else _Csv(separator)
         parts = _parts(named, named.blocks(file, format, keep=names(keep)), form, scores, top, show)
         if output is not None:
-            from sdgs._files import write_whole
+            from sdgs.persistence._atomic_write import write_whole
 
             write_whole(output, parts)
             return

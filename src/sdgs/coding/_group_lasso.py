@@ -12,12 +12,12 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sdgs._arrays import namespace, on_host, to_host
-from sdgs._rows import safe_row_norms, unit_rows
-from sdgs._validation import check_features, check_int, check_n_jobs, check_number, has_missing
-from sdgs.coding._plain import solve_by_gram, solve_by_sets
-from sdgs.coding._result import GroupCodes
-from sdgs.coding._robust import solve_robust
+from sdgs._utils._array_api import namespace, on_host, to_host
+from sdgs._utils._row_norms import safe_row_norms, unit_rows
+from sdgs._utils._validation import check_features, check_int, check_n_jobs, check_number, has_missing
+from sdgs.coding._group_codes import GroupCodes
+from sdgs.coding.compiled._huber_loss import solve_robust
+from sdgs.coding.compiled._squared_loss import solve_by_gram, solve_by_sets
 
 Array = NDArray[np.floating[Any]]
 
@@ -119,7 +119,7 @@ def group_lasso(
     # Empty groups would share a start with their neighbour; the solver never sees them.
     starts = np.unique(groups)
     if not on_host(X):
-        from sdgs.coding._array_codes import coded_on_device
+        from sdgs.coding.array_api._coder import coded_on_device
 
         result = coded_on_device(X, C, starts, groups, alpha, mu, tol, max_iter)
         _warn_unless(to_host(result.gap), tol, max_iter)

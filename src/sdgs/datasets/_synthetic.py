@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
-from sdgs._validation import check_choice, check_int, check_number
+from sdgs._utils._validation import check_choice, check_int, check_number
 
 
 @dataclass(frozen=True, eq=False)

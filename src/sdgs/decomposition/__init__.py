@@ -1,6 +1,6 @@
 """Training: the structured decomposition of labelled data into one low-rank component a label and a sparse residual."""
 
 from sdgs.decomposition._decompose import decompose
-from sdgs.decomposition._result import Decomposition, SampleParts
+from sdgs.decomposition._decomposition_result import Decomposition, SampleParts
 
 __all__ = ["Decomposition", "SampleParts", "decompose"]

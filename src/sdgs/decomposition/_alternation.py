@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sdgs._rows import narrow_indices
-from sdgs._validation import has_missing
-from sdgs.decomposition._steps import (
+from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._validation import has_missing
+from sdgs.decomposition._block_updates import (
     Array,
     Indices,
     exact_subspace,
@@ -19,7 +19,7 @@ from sdgs.decomposition._steps import (
     ritz_basis,
     supported_rank,
 )
-from sdgs.decomposition._workers import Workers
+from sdgs.decomposition.backends._threads import Workers
 
 Solver = Literal["brp", "svd", "brp-fresh"]
 

@@ -12,9 +12,8 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sdgs._arrays import on_host
-from sdgs._checkpoint import Checkpoint
-from sdgs._validation import (
+from sdgs._utils._array_api import on_host
+from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
     check_features,
@@ -28,10 +27,11 @@ from sdgs._validation import (
     is_dask_array,
 )
 from sdgs.decomposition._alternation import Alternation, Solver
-from sdgs.decomposition._array import ArrayAlternation
-from sdgs.decomposition._dense import DenseAlternation
-from sdgs.decomposition._result import Decomposition
-from sdgs.decomposition._sparse import SparseAlternation
+from sdgs.decomposition._decomposition_result import Decomposition
+from sdgs.decomposition.backends._array_api_alternation import ArrayAlternation
+from sdgs.decomposition.backends._dense_alternation import DenseAlternation
+from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
+from sdgs.persistence._checkpoint import Checkpoint
 
 _SMALL = 32 << 20  # bytes of a dense matrix that costs nobody anything
 

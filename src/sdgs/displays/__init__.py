@@ -5,9 +5,9 @@ and ``figure_`` and returns the display. matplotlib is needed only to draw: ``pi
 Okabe and Ito's, with hatches, markers and dashes beside them, so that nothing is said by colour alone.
 """
 
-from sdgs.displays._decomposition import SampleDecompositionDisplay
-from sdgs.displays._labels import AngleMapDisplay, CooccurrenceDisplay, LabelSubspacesDisplay
-from sdgs.displays._measures import ConvergenceDisplay, LabelMetricsDisplay, ThresholdCurveDisplay
+from sdgs.displays._decomposition_displays import SampleDecompositionDisplay
+from sdgs.displays._label_displays import AngleMapDisplay, CooccurrenceDisplay, LabelSubspacesDisplay
+from sdgs.displays._metric_displays import ConvergenceDisplay, LabelMetricsDisplay, ThresholdCurveDisplay
 
 __all__ = [
     "AngleMapDisplay",

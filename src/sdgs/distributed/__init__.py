@@ -1,9 +1,9 @@
 """Training and prediction on Dask arrays. Imported only when there is one; needs the extra ``sdgs[dask]``."""
 
-from sdgs.distributed._prediction import lazily
-from sdgs.distributed._rows import Rows, WorkerLostError
-from sdgs.distributed._samples import Samples, checked_samples
-from sdgs.distributed._training import check_solver, decomposed, gathered_labels
+from sdgs.distributed._dask_rows import Rows, WorkerLostError
+from sdgs.distributed._dask_samples import Samples, checked_samples
+from sdgs.distributed._distributed_decompose import check_solver, decomposed, gathered_labels
+from sdgs.distributed._map_method import map_method
 
 __all__ = [
     "Rows",
@@ -13,5 +13,5 @@ __all__ = [
     "checked_samples",
     "decomposed",
     "gathered_labels",
-    "lazily",
+    "map_method",
 ]

@@ -1,7 +1,7 @@
 """The paper's experiments: a fixed protocol, a runner that can be stopped anywhere, and a report from its records."""
 
 from sdgs.experiments._protocol import METHODS, RULES, Method, Protocol
-from sdgs.experiments._report import write_report
+from sdgs.experiments._reproduction_page import write_report
 from sdgs.experiments._runner import ExperimentError, run
 
 __all__ = ["METHODS", "RULES", "ExperimentError", "Method", "Protocol", "run", "write_report"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from sdgs.experiments._protocol import METHODS
-from sdgs.experiments._tables import Row, title_of
+from sdgs.experiments._result_tables import Row, title_of
 
 _LEVEL = 0.05
 

@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 from sdgs.experiments._analysis import Ranking
-from sdgs.experiments._beyond import TITLES
-from sdgs.experiments._beyond_tables import OURS, Cell, title
+from sdgs.experiments._extended_comparison import TITLES
+from sdgs.experiments._extended_tables import OURS, Cell, title
 from sdgs.experiments._protocol import METHODS
-from sdgs.experiments._tables import Record, title_of
+from sdgs.experiments._result_tables import Record, title_of
 
 # Okabe and Ito's colours: told apart by colour-blind readers, and in grey.
 _BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#B0B0B0"

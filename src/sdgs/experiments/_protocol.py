@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from sklearn.pipeline import make_pipeline
 
-import sdgs
-from sdgs._classifier import SDGSClassifier
-from sdgs._validation import check_choice
-from sdgs.baselines import MDDM, BinaryRelevance, MLkNN
+from sdgs._utils._validation import check_choice
+from sdgs._utils._version import __version__
 from sdgs.datasets import REGISTRY
-from sdgs.experiments._beyond import CLEAN, DIGITS, Damage, beyond_cases, beyond_cost, beyond_file
-from sdgs.experiments._floor import MostFrequentLabels
+from sdgs.estimators._classifier import SDGSClassifier
+from sdgs.experiments._extended_comparison import CLEAN, DIGITS, Damage, beyond_cases, beyond_cost, beyond_file
+from sdgs.experiments._most_frequent_labels import MostFrequentLabels
+from sdgs.methods import MDDM, BinaryRelevance, MLkNN
 
 Rule = Literal["paper", "cv"]
 RULES: Mapping[Rule, str] = {
@@ -179,5 +179,5 @@ class Protocol:
     def fingerprint(self, task: Task) -> str:
         """Of all that the result depends on but the data: a record with another one is not reused."""
         what = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
-        more = {"most_rows": self.most_rows, "version": sdgs.__version__, "schema": _SCHEMA}
+        more = {"most_rows": self.most_rows, "version": __version__, "schema": _SCHEMA}
         return hashlib.sha256(json.dumps(what | more, sort_keys=True).encode()).hexdigest()[:16]

@@ -18,11 +18,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from sdgs._files import write_whole
-from sdgs._validation import check_int
-from sdgs.experiments._beyond import DIGITS, TITLES
+from sdgs._utils._validation import check_int
+from sdgs.experiments._extended_comparison import DIGITS, TITLES
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, Task
 from sdgs.experiments._tasks import data_signature, run_task
+from sdgs.persistence._atomic_write import write_whole
 
 _LONG = 20.0  # tasks with a larger cost have a process of their own, so that both cores are busy to the end
 

@@ -20,13 +20,13 @@ from scipy.sparse import issparse, vstack
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-import sdgs
 from sdgs import metrics
-from sdgs._rows import unit_rows
+from sdgs._utils._row_norms import unit_rows
+from sdgs._utils._version import __version__
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
-from sdgs.experiments._beyond import DIGITS, compare, damaged, digits, with_a_label
+from sdgs.experiments._extended_comparison import DIGITS, compare, damaged, digits, with_a_label
 from sdgs.experiments._protocol import PLANTED, Protocol, Task, build
 
 
@@ -262,7 +262,7 @@ def environment() -> dict[str, str]:
     """What the figures depend on beside the code."""
     libraries = ("numpy", "scipy", "scikit-learn", "numba")
     return {
-        "sdgs": sdgs.__version__,
+        "sdgs": __version__,
         "Python": platform.python_version(),
         **{name: version(name) for name in libraries},
         "system": f"{platform.system()} {platform.machine()}",

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-import sdgs
 from sdgs import metrics
-from sdgs._label_map import label_angles, leaves_of
-from sdgs._validation import check_int, check_labels, check_names
-from sdgs.report._apart import Apart
-from sdgs.report._cells import LEAST, STEPS, as_text, packed
+from sdgs._utils._validation import check_int, check_labels, check_names
+from sdgs._utils._version import __version__
+from sdgs.decomposition._label_angles import label_angles, leaves_of
+from sdgs.report._decomposed_samples import ExplainedSamples
+from sdgs.report._packed_labels import LEAST, STEPS, as_text, packed
 
 MEASURES = {
     "hamming_loss": "Hamming loss",
@@ -66,11 +66,11 @@ def model_content(
     predicted = _label_matrix(model.predict(X), model, "the prediction", len(true))
     P = np.asarray(model.predict_proba(X), dtype=np.float64) if hasattr(model, "predict_proba") else None
     f1, order = _mistakes(true, predicted, P)
-    chosen = _to_explain(order, len(true), Apart.most(max_explained, shape, float(true.sum(axis=1).mean())))
+    chosen = _to_explain(order, len(true), ExplainedSamples.most(max_explained, shape, float(true.sum(axis=1).mean())))
     apart = _apart(model, X, true, predicted, chosen, feature_names, labels, shape)
     return {
         "title": title,
-        "version": sdgs.__version__,
+        "version": __version__,
         "model": {"name": type(model).__name__, "parameters": _parameters(model)},
         "data": _glance(X, true, predicted, n),
         "measures": list(MEASURES.values()),
@@ -177,8 +177,8 @@ def _apart(
     feature_names: Any,
     labels: NDArray[Any],
     shape: tuple[int, int] | None,
-) -> Apart:
-    apart = Apart(shape)
+) -> ExplainedSamples:
+    apart = ExplainedSamples(shape)
     if not chosen.size:
         return apart
     some = X.iloc[chosen] if hasattr(X, "iloc") else (X.tocsr() if issparse(X) else np.asarray(X))[chosen]

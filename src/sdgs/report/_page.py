@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sdgs._files import write_whole
-from sdgs._pages import template
+from sdgs._utils._templates import template
+from sdgs.persistence._atomic_write import write_whole
 from sdgs.report._content import model_content
 
 _SCRIPTS = ("data.js", "measures.js", "labels.js", "maps.js", "pictures.js", "explorer.js")

@@ -1,0 +1,104 @@
+"""Small things that rows of a matrix need: unit norm at any scale, indices that others take."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from sdgs._utils._array_api import namespace, on_host
+
+_BLOCK_ENTRIES = 1 << 22  # looked at in one go
+
+
+def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
+    """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
+
+    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that
+    overflows is inf; the row is right all the same. Entries that are NaN, not observed, are taken to be as large as the
+    observed ones are on average: with m of p observed the norm is sqrt(p / m) times that of the observed ones.
+    """
+    if not on_host(X):
+        return _unit_rows_elsewhere(X)
+    X = X.copy()
+    step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
+    if issparse(X):  # as many stored entries, if rows are alike
+        step = max(int(_BLOCK_ENTRIES * X.shape[0] / max(X.nnz, 1)), 1)
+    parts = [_row_sizes(X[start : start + step]) for start in range(0, X.shape[0], step)]
+    largest, norms = (np.concatenate([part[i] for part in parts] or [np.empty(0, dtype=X.dtype)]) for i in (0, 1))
+    _divide_rows(X, largest)
+    _divide_rows(X, norms)
+    with np.errstate(over="ignore"):
+        return X, largest * norms
+
+
+def _unit_rows_elsewhere(X: Any) -> tuple[Any, Any]:
+    """The same for an array of another library."""
+    xp = namespace(X)
+    missing = xp.isnan(X)
+    values = xp.where(missing, xp.zeros_like(X), X)
+    largest = xp.max(xp.abs(values), axis=1)
+    divisor = xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]
+    values = values / divisor
+    observed = xp.maximum(xp.sum(xp.astype(~missing, X.dtype), axis=1), xp.ones_like(largest))
+    norms = xp.sqrt(xp.sum(values * values, axis=1) * (X.shape[1] / observed))
+    with np.errstate(over="ignore"):  # of libraries that compute with NumPy
+        return X / divisor / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None], largest * norms
+
+
+def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
+    """The norms of the rows of ``X``, complete, where no square overflows or vanishes; None where one may."""
+    if issparse(X):
+        ones = np.ones(X.shape[1], dtype=X.dtype)
+        with np.errstate(over="ignore"):
+            squares = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ ones
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    limits = np.finfo(X.dtype)
+    if squares.size and not (limits.tiny / limits.eps**2 < squares.min() and squares.max() < limits.max * limits.eps):
+        return None
+    return np.asarray(np.sqrt(squares))
+
+
+def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+    """The largest magnitude of each row, and the norm of what is left when the row is divided by it."""
+    missing = np.isnan(X.data if issparse(X) else X)
+    values = _filled(X, missing) if missing.any() else X
+    if issparse(X):
+        largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
+    else:
+        largest = np.abs(values).max(axis=1, initial=0)
+    values = values.copy()
+    _divide_rows(values, largest)
+    squares = (
+        np.asarray(values.multiply(values).sum(axis=1)).reshape(-1)
+        if issparse(X)
+        else np.einsum("ij,ij->i", values, values)
+    )
+    if missing.any():
+        gaps = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
+        squares = squares * (X.shape[1] / np.maximum(X.shape[1] - gaps, 1))
+    return largest, np.sqrt(squares).astype(X.dtype)
+
+
+def _filled(X: Any, missing: NDArray[np.bool_]) -> Any:
+    """``X`` with 0 for what is missing."""
+    if issparse(X):
+        return csr_array((np.where(missing, 0, X.data), X.indices, X.indptr), shape=X.shape)
+    return np.where(missing, 0, X)
+
+
+def narrow_indices(X: Any) -> Any:
+    """A CSR matrix with 32-bit indices where they suffice: much of scikit-learn takes no others. Shares the values."""
+    if X.indices.dtype == np.int32 == X.indptr.dtype or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def _divide_rows(X: Any, by: NDArray[Any]) -> None:
+    """Divide each row of ``X`` by a number, in place; rows whose number is 0 are left alone."""
+    divisor = np.where(by > 0, by, 1).astype(X.dtype)
+    if issparse(X):
+        X.data /= np.repeat(divisor, np.diff(X.indptr))
+    else:
+        X /= divisor[:, None]

@@ -1,0 +1,205 @@
+"""Checks at the door, shared by all that is public: one error that names the argument and says what to do."""
+
+import numbers
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, issparse
+from sklearn.utils import check_array, check_random_state
+
+from sdgs._utils._array_api import detached, dispatched, namespace, on_host, to_host
+
+
+def is_dask_array(X: Any) -> bool:
+    """Whether X is one, told without loading Dask."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "chunks")
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether samples are, here or on workers."""
+    return bool(issparse(X) or getattr(X, "is_sparse", False))
+
+
+def on_workers(X: Any) -> bool:
+    """Whether samples are the blocks of a Dask array (``sdgs.distributed.Samples``)."""
+    return hasattr(X, "learn_member")
+
+
+def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
+    """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed.
+
+    An array of another library stays one if the user asked for that: see :mod:`sdgs._utils._array_api`.
+    """
+    X = check_array(
+        detached(X) if dispatched(X) else X,
+        accept_sparse="csr",
+        dtype=float_dtypes(X),
+        order="C",
+        ensure_all_finite="allow-nan" if missing else True,
+        input_name=name,
+    )
+    return canonical(X)
+
+
+def float_dtypes(X: Any) -> tuple[Any, Any]:
+    """What is computed in, as the library of ``X`` names it."""
+    xp = namespace(X) if dispatched(X) else np
+    return xp.float64, xp.float32
+
+
+def canonical(X: Any) -> Any:
+    """Sparse X as a csr_array (the star of a csr_matrix means another product), its entries in order, each stored once.
+
+    X itself where it is all that. What is given is not changed.
+    """
+    if not issparse(X):
+        return X
+    X = csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def has_missing(X: Any) -> bool:
+    """Whether any entry is NaN."""
+    if not on_host(X):
+        xp = namespace(X)
+        return bool(xp.any(xp.isnan(X)))
+    values = X.data if issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum is the quick look: it is NaN if any entry is
+        return bool(np.isnan(values.sum()) and np.isnan(values).any())
+
+
+def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
+    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; refuses anything but a 2-D matrix of 0 and 1."""
+    if issparse(Y):
+        Y = Y.tocsc(copy=True)
+        Y.sum_duplicates()  # an entry stored twice is the sum of both
+    else:
+        Y = to_host(Y) if dispatched(Y) else np.asarray(Y)
+    if Y.ndim != 2:
+        raise ValueError(f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s).")
+    if Y.shape[1] == 0:
+        raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
+    if n_samples is not None and Y.shape[0] != n_samples:
+        raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
+    values = Y.data if issparse(Y) else Y
+    positive = _positive(values, name)
+    if issparse(Y):
+        indicator = csc_array((positive, Y.indices, Y.indptr), shape=Y.shape)
+        indicator.eliminate_zeros()
+    else:
+        indicator = csc_array(positive)
+    indicator.sort_indices()
+    if some_positive and indicator.nnz == 0:
+        raise ValueError(f"{name} has no positive entry: no sample carries any label, so there is nothing to learn.")
+    return indicator
+
+
+def _positive(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Which of ``values`` are 1, if all are 0 or 1."""
+    if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
+        with suppress(TypeError, ValueError):  # reported below
+            values = values.astype(np.float64)
+    if values.dtype.kind in "biuf":
+        positive = values == 1
+        if bool(np.all(positive | (values == 0))):
+            return np.asarray(positive)
+    kind = f"; its dtype is {values.dtype}" if values.dtype.kind not in "biuf" else ""
+    raise ValueError(f"{name} must hold only 0 and 1, as numbers or booleans{kind}. Convert it first.")
+
+
+def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
+    """One rank for all labels, or one a label, as an array of ``n_labels`` integers."""
+    if np.ndim(n_components) > 0 and isinstance(n_components, Sequence | np.ndarray):
+        ranks = list(n_components)
+        if len(ranks) != n_labels:
+            raise ValueError(
+                f"n_components must be one integer, or one for each of the {n_labels} labels; got {len(ranks)}."
+            )
+    else:
+        ranks = [n_components] * n_labels
+    return np.asarray([check_int(rank, "n_components", minimum=1) for rank in ranks], dtype=np.intp)
+
+
+def check_residual_size(residual_size: Any, n_entries: int) -> int:
+    """K: an int counts entries, a float is a share of all entries."""
+    if _is_real(residual_size):
+        if isinstance(residual_size, numbers.Integral):
+            if int(residual_size) >= 0:
+                return min(int(residual_size), n_entries)
+        elif 0 <= residual_size <= 1:
+            return round(float(residual_size) * n_entries)
+    raise ValueError(
+        "residual_size must be an int >= 0 (a number of entries) or a float in [0, 1] (a share of all entries), "
+        f"got {residual_size!r}."
+    )
+
+
+def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:
+    """``size`` names, those of ``default`` if none are given, and x0, x1, ... if there are none either."""
+    if names is None:
+        names = [f"x{j}" for j in range(size)] if default is None else default
+    found = np.empty(len(names), dtype=object)  # whatever they are, tuples among them
+    found[:] = list(names)
+    if found.size != size:
+        raise ValueError(f"{name} must have {size} names, got {found.size}.")
+    return found
+
+
+def check_int(value: Any, name: str, *, minimum: int) -> int:
+    """``value`` as an int of at least ``minimum``; a float or a bool is refused."""
+    if _is_real(value) and isinstance(value, numbers.Integral) and int(value) >= minimum:
+        return int(value)
+    raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
+
+
+def check_number(value: Any, name: str, *, positive: bool = False) -> float:
+    """``value`` as a finite float that is not negative, or with ``positive`` above zero."""
+    if _is_real(value) and np.isfinite(value) and (value > 0 or (value == 0 and not positive)):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number {'> 0' if positive else '>= 0'}, got {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse anything but None and an integer other than 0."""
+    if n_jobs is not None and not (_is_real(n_jobs) and isinstance(n_jobs, numbers.Integral) and int(n_jobs) != 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0 (-1 for all cores), got {n_jobs!r}.")
+
+
+def check_seed(random_state: Any) -> int:
+    """A seed drawn from None, an int or a RandomState."""
+    try:
+        rng = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, an integer in [0, 2**32) or a RandomState, got {random_state!r}."
+        ) from None
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def check_checkpoint(checkpoint: Any, random_state: Any) -> Path | None:
+    """The folder for what is computed so far, or None."""
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, str | Path) or not str(checkpoint) or Path(checkpoint).is_file():
+        raise ValueError(f"checkpoint must be None or the path of a folder, got {checkpoint!r}.")
+    if random_state is None:
+        raise ValueError("checkpoint needs a random_state: without one every call draws anew. Pass an integer.")
+    return Path(checkpoint)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """``value`` if it is one of ``choices``."""
+    if any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        return value
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -1,0 +1,1 @@
+"""The same solvers for many rows at once, in the array API standard."""

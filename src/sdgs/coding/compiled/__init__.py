@@ -1,0 +1,1 @@
+"""Solvers for one row at a time, compiled by Numba."""

@@ -1,0 +1,292 @@
+"""The compiled solver of the group lasso with the Huber loss, one row at a time. Imported only when it is needed.
+
+The problem, for a row x whose entry j may be missing, with m_j = mu where it is observed and m_j = 0 where not::
+
+    P(b) = sum_j h_j(x_j - (b C)_j) + alpha sum_g ||b_g||     h_j(t) = t^2/2 if |t| <= m_j else m_j |t| - m_j^2/2
+    D(theta) = x.theta - 1/2 ||theta||^2                      |theta_j| <= m_j,  ||C_g theta|| <= alpha
+
+h_j is what is left of 1/2 (t - s)^2 + mu |s| when s is the best there is: a sparse residual at prediction. A missing
+entry has m_j = 0: whatever the code says of it is right. theta = clip(x - b C, -m, m) is the gradient of the loss, and
+t theta, with t <= 1 as large as the penalty allows, the dual point. At t = 1 the gap is alpha sum ||b_g|| - b.q with
+q = C theta, in which no large number appears, however wild the entries of x are.
+
+Three loops, from the outside in: a working set of groups, as in the plain solver; on it proximal Newton steps, each of
+which takes the loss for quadratic where |x - b C| < m and for linear elsewhere, with the step shortened until P falls;
+in it, for that quadratic, the plain solver's Newton method on the norms of the groups. Where few entries are inside
+their bounds the quadratic says little: if no step towards its solution lowers P, one sweep of gradient steps does,
+b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows and so the loss curves at most as much as
+1/2 ||b_g||^2 does; and the next quadratic is damped.
+"""
+
+import math
+
+from sdgs._utils._numba import jit_cached
+from sdgs.coding.compiled._squared_loss_kernel import _TIE, _ZERO, _jit, _newton, _norms
+
+_GROW = 2  # least number of groups by which a working set grows: its cost is that of Newton steps, so by the cube
+_STEPS = 20  # proximal Newton steps on one working set
+_INNER = 12  # Newton steps on one quadratic
+
+
+@_jit
+def _residual(x, m, rows, R, b, r, theta):
+    """Set r = x - b C, with C the first R of ``rows``, and theta = clip(r, -m, m)."""
+    p = x.size
+    for j in range(p):
+        r[j] = x[j]
+    for i in range(R):
+        value = b[i]
+        if value != 0.0:
+            for j in range(p):
+                r[j] -= value * rows[i, j]
+    for j in range(p):
+        theta[j] = min(max(r[j], -m[j]), m[j])
+
+
+@_jit
+def _correlations(rows, R, theta, q):
+    """Set q = C theta."""
+    for i in range(R):
+        s = 0.0
+        for j in range(theta.size):
+            s += rows[i, j] * theta[j]
+        q[i] = s
+
+
+@_jit
+def _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, q_norms):
+    """P - D at theta scaled into the dual's bounds; leaves the groups' norms behind."""
+    _norms(b, starts, k, b_norms)
+    _norms(q, starts, k, q_norms)
+    gap = 0.0
+    worst = 0.0
+    for g in range(k):
+        gap += alpha * b_norms[g]
+        worst = max(worst, q_norms[g])
+    bq = 0.0
+    for i in range(starts[k]):
+        bq += b[i] * q[i]
+    t = 1.0
+    if worst > alpha:
+        t = alpha / worst
+    if t < 1.0:  # (1 - t) sum (r theta - (1 + t)/2 theta^2), from h = r theta - theta^2 / 2
+        s = 0.0
+        for j in range(r.size):
+            s += theta[j] * (r[j] - 0.5 * (1.0 + t) * theta[j])
+        gap += (1.0 - t) * s
+    return max(gap - t * bq, 0.0)
+
+
+@_jit
+def _penalty(b, starts, k, norms):
+    _norms(b, starts, k, norms)
+    s = 0.0
+    for g in range(k):
+        s += norms[g]
+    return s
+
+
+@_jit
+def _solve_set(x, m, rows, G_set, starts, k, alpha, target, budget, b, square, floats, ints, wide):
+    """Bring the gap over these k groups to ``target``; returns the number of steps."""
+    H = square[0]
+    r, theta, step_fit = wide[0], wide[1], wide[2]
+    q, trial, c, q_trial, norms, sizes = floats[7], floats[8], floats[9], floats[10], floats[11], floats[12]
+    p, R = x.size, starts[k]
+    _residual(x, m, rows, R, b, r, theta)
+    damping = 0.0
+    share = 0.1  # of the target, for the quadratic: less where that does not bring the whole nearer to it
+    last = math.inf
+    for used in range(budget):
+        _correlations(rows, R, theta, q)
+        gap = _huber_gap(starts, k, alpha, b, q, r, theta, sizes, norms)
+        if gap <= target:
+            return used
+        if gap > 0.5 * last:
+            share *= 0.03
+        last = gap
+        # The quadratic that has the loss' gradient here, and its curvature where the entries are inside their bounds.
+        inside = 0
+        zeta = 0.0
+        for j in range(p):
+            if abs(r[j]) < m[j]:
+                inside += 1
+                zeta += x[j] * x[j]
+            else:
+                zeta += theta[j] * theta[j]
+        few = 2 * inside >= p  # then take the others away from the Gram matrix, rather than build it
+        for i in range(R):
+            for h in range(i + 1):
+                H[i, h] = G_set[i, h] if few else 0.0
+        for j in range(p):
+            if (abs(r[j]) < m[j]) != few:
+                for i in range(R):
+                    c[i] = rows[i, j]
+                sign = -1.0 if few else 1.0
+                for i in range(R):
+                    value = sign * c[i]
+                    for h in range(i + 1):
+                        H[i, h] += value * c[h]
+        zeta = 4.0 * math.sqrt(zeta)
+        for i in range(R):
+            for h in range(i):
+                H[h, i] = H[i, h]
+            H[i, i] += damping
+        while True:
+            for i in range(R):
+                s = q[i]
+                for h in range(R):
+                    s += H[i, h] * b[h]
+                c[i] = s / zeta
+                trial[i] = b[i] / zeta
+            inner = max(share * target / (zeta * zeta), 1e-15)
+            _newton(H, c, starts, k, alpha / zeta, inner, _INNER, trial, q_trial, square, floats, ints)
+            # The plain solver's gap takes x for a unit vector, so that b.c < 1. A larger unit makes it so.
+            s = 0.0
+            for i in range(R):
+                s += trial[i] * c[i]
+            if s < 1.0 or zeta > 1e6:
+                break
+            zeta *= 16.0
+
+        for j in range(p):
+            step_fit[j] = 0.0
+        for i in range(R):
+            trial[i] = zeta * trial[i] - b[i]
+            if trial[i] != 0.0:
+                for j in range(p):
+                    step_fit[j] += trial[i] * rows[i, j]
+        penalty = _penalty(b, starts, k, sizes)
+        length = 1.0
+        while length > 1e-3:
+            # The new loss less the old one, entry by entry: large entries that stay outside cancel exactly.
+            change = 0.0
+            for j in range(p):
+                new = r[j] - length * step_fit[j]
+                if abs(r[j]) >= m[j] and abs(new) >= m[j] and r[j] * new > 0.0:
+                    change -= length * step_fit[j] * theta[j]
+                else:
+                    clipped = min(max(new, -m[j]), m[j])
+                    change += clipped * (new - 0.5 * clipped) - theta[j] * (r[j] - 0.5 * theta[j])
+            for i in range(R):
+                q_trial[i] = b[i] + length * trial[i]
+            change += alpha * (_penalty(q_trial, starts, k, norms) - penalty)
+            if change < -1e-12 * gap:
+                break
+            length *= 0.4
+        if length > 1e-3:
+            damping = 0.1 * damping if damping > 1e-12 else 0.0
+            for i in range(R):
+                b[i] = q_trial[i]
+        else:
+            damping = max(10.0 * damping, 1e-2)
+            for g in range(k):
+                s = 0.0
+                for i in range(starts[g], starts[g + 1]):
+                    q[i] = b[i]
+                    for j in range(p):
+                        q[i] += rows[i, j] * theta[j]
+                    s += q[i] * q[i]
+                s = math.sqrt(s)
+                shrink = 1.0 - alpha / s if s > alpha else 0.0
+                for i in range(starts[g], starts[g + 1]):
+                    delta = shrink * q[i] - b[i]
+                    b[i] += delta
+                    for j in range(p):
+                        r[j] -= delta * rows[i, j]
+                for j in range(p):
+                    theta[j] = min(max(r[j], -m[j]), m[j])
+        _residual(x, m, rows, R, b, r, theta)
+    return budget
+
+
+@jit_cached
+def solve_rows_huber(
+    row, X, C, G, starts, alphas, mus, tol, max_iter, codes, gaps, n_iter, square, floats, ints, wide, C_set
+):
+    """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
+
+    ``X`` holds rows in whose units alpha and mu are ``alphas`` and ``mus``, NaN where an entry is missing; missing ones
+    are overwritten by 0. The gap is relative to half the squared norm of the clipped row. ``square`` (5, s, s) and
+    ``C_set`` (s, p) are room for a working set of s coordinates, ``floats`` (15, R + 1), ``ints`` (5, R + 1) and
+    ``wide`` (4, p) for vectors.
+    """
+    n, p = X.shape
+    R = C.shape[0]
+    k = starts.size - 1
+    G_set = square[4]
+    b_set, q, b_norms, q_norms = floats[13], floats[14], floats[5], floats[6]
+    r, theta, m = wide[0], wide[1], wide[3]
+    groups, local = ints[3], ints[4]
+    local[0] = 0
+    while row < n:
+        x, b = X[row], codes[row]
+        alpha = alphas[row]
+        scale = 0.0
+        for j in range(p):
+            m[j] = mus[row]
+            if math.isnan(x[j]):
+                x[j] = 0.0
+                m[j] = 0.0
+            clipped = min(max(x[j], -m[j]), m[j])
+            scale += 0.5 * clipped * clipped
+        for i in range(R):
+            b[i] = 0.0
+        used = 0
+        target = 1.0
+        gap = 0.0
+        while scale > 0.0:
+            _residual(x, m, C, R, b, r, theta)
+            _correlations(C, R, theta, q)
+            gap = _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, q_norms) / scale
+            if gap <= tol or used >= max_iter:
+                break
+            # As in the plain solver, word for word: as a function of both it would cost that one's first user a quarter
+            # of a second of compilation.
+            nw = _ZERO
+            for g in range(k):
+                if b_norms[g] > 0.0:
+                    groups[nw] = g
+                    nw += 1
+                    q_norms[g] = 0.0
+            known = nw
+            for _ in range(max(_GROW, nw)):
+                worst = -1
+                bound = alpha
+                for g in range(k):
+                    if q_norms[g] > bound:
+                        worst = g
+                        bound = q_norms[g] * _TIE
+                if worst < 0:
+                    break
+                groups[nw] = worst
+                nw += 1
+                q_norms[worst] = 0.0
+            for u in range(nw):
+                local[u + 1] = local[u] + starts[groups[u] + 1] - starts[groups[u]]
+            if local[nw] > G_set.shape[0]:
+                return row
+            for u in range(nw):
+                down = starts[groups[u]] - local[u]
+                for i in range(local[u], local[u + 1]):
+                    b_set[i] = b[i + down]
+                    for j in range(p):
+                        C_set[i, j] = C[i + down, j]
+                    for v in range(nw):
+                        across = starts[groups[v]] - local[v]
+                        for j in range(local[v], local[v + 1]):
+                            G_set[i, j] = G[i + down, j + across]
+            target = max(0.3 * tol, 0.05 * gap) if nw > known else 0.1 * min(target, gap)
+            used += 1
+            budget = min(_STEPS, max_iter - used)
+            used += _solve_set(
+                x, m, C_set, G_set, local, nw, alpha, target * scale, budget, b_set, square, floats, ints, wide
+            )
+            for u in range(nw):
+                down = starts[groups[u]] - local[u]
+                for i in range(local[u], local[u + 1]):
+                    b[i + down] = b_set[i]
+        gaps[row] = gap
+        n_iter[row] = used
+        row += 1
+    return row

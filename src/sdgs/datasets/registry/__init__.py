@@ -1,0 +1,1 @@
+"""The paper's data sets: where they are and what they should contain."""

@@ -1,0 +1,129 @@
+"""The frozen result of the training decomposition."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleParts:
+    """One training sample taken apart: ``parts.sum(axis=0) + residual + error`` is the sample.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m,)
+        Indices of the sample's labels.
+    parts : ndarray of shape (m, p)
+        What each of those labels contributed.
+    residual : ndarray of shape (p,)
+        The sample's row of the sparse residual S.
+    """
+
+    labels: NDArray[np.intp]
+    parts: Array
+    residual: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """X = sum_i L^i + S + error, with L^i = coefficients[i] @ components[i] on the rows of label i.
+
+    Of an X of another array library all but ``rows`` and ``objective`` are arrays of that library, where X is.
+
+    Attributes
+    ----------
+    components : tuple of k ndarrays of shape (r_i, p)
+        C^i, the subspace of label i: orthonormal rows, strongest first. ``r_i`` is the rank that the label's rows
+        support, at most the rank asked for, and 0 for a label without samples.
+    coefficients : tuple of k ndarrays of shape (len(rows[i]), r_i)
+        U_i, the coefficients of the label's rows in its subspace.
+    rows : tuple of k ndarrays of int
+        Omega_i, the samples that carry label i, ascending.
+    residual : csr_array of shape (n, p)
+        S, the sparse residual; zero where an entry of X is missing. A dense array if X was one of another library.
+    objective : ndarray of shape (n_iter,)
+        ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep.
+    n_iter : int
+        Sweeps done.
+    converged : bool
+        Whether the stopping rule was met within ``max_iter`` sweeps.
+    """
+
+    components: tuple[Array, ...]
+    coefficients: tuple[Array, ...]
+    rows: tuple[NDArray[np.intp], ...]
+    residual: Any
+    objective: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, p, k): samples, features, labels."""
+        n, p = self.residual.shape
+        return n, p, len(self.rows)
+
+    def on_host(self) -> "Decomposition":
+        """The same in NumPy's arrays, with a sparse residual."""
+        return replace(
+            self,
+            components=tuple(map(to_host, self.components)),
+            coefficients=tuple(map(to_host, self.coefficients)),
+            residual=csr_array(to_host(self.residual)),
+        )
+
+    def without_rows(self) -> "Decomposition":
+        """The same with the subspaces, and without the samples that they were learnt from."""
+        return replace(
+            self,
+            coefficients=tuple(U[:0] for U in self.coefficients),
+            rows=tuple(rows[:0] for rows in self.rows),
+            residual=self.residual[:0],
+        )
+
+    def low_rank(self, label: int) -> Any:
+        """L^i as a dense (n, p) matrix, zero outside the label's rows."""
+        n, p, _ = self.shape
+        part = self.coefficients[label] @ self.components[label]
+        L = namespace(part).zeros((n, p), dtype=part.dtype, device=device(part))
+        return put(L, to_device_of(self.rows[label], part), part)
+
+    def sample(self, row: int) -> SampleParts:
+        """Take training sample ``row`` apart into what each of its labels contributed and its residual."""
+        n, p, _ = self.shape
+        if not -n <= row < n:
+            raise IndexError(f"row {row} is out of range: the decomposition has {n} samples.")
+        row %= n
+        labels = [i for i, rows in enumerate(self.rows) if _holds(rows, row)]
+        residual = self.residual[[row]].toarray()[0] if issparse(self.residual) else self.residual[row, :]
+        xp = namespace(residual)
+        parts = [xp.zeros((0, p), dtype=residual.dtype, device=device(residual))]
+        for i in labels:
+            place = int(np.searchsorted(self.rows[i], row))
+            parts.append(self.coefficients[i][place : place + 1, :] @ self.components[i])
+        return SampleParts(np.asarray(labels, dtype=np.intp), xp.concat(parts), residual)
+
+    def reconstruct(self) -> Any:
+        """``sum_i L^i + S`` as a dense (n, p) matrix; where X is missing, what its labels say stands there."""
+        total = (
+            self.residual.toarray()
+            if issparse(self.residual)
+            else namespace(self.residual).asarray(self.residual, copy=True)
+        )
+        for omega, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
+            rows = to_device_of(omega, total)
+            total = put(total, rows, take(total, rows) + U @ C)
+        return total
+
+
+def _holds(rows: NDArray[np.intp], row: int) -> bool:
+    place = np.searchsorted(rows, row)
+    return bool(place < rows.size and rows[place] == row)

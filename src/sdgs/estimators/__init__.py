@@ -1,0 +1,1 @@
+"""The estimators: they validate, orchestrate and delegate."""

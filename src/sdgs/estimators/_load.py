@@ -1,0 +1,44 @@
+"""Reading a saved model. Above the classes, for it must know them: a file only names one of these."""
+
+from pathlib import Path
+
+from sdgs.estimators._classifier import SDGSClassifier
+from sdgs.estimators._classifier_cv import SDGSClassifierCV
+from sdgs.persistence.codecs._model_codec import load_model
+
+
+def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
+    """Read a model that ``save`` wrote: the same parameters, fitted attributes and predictions, to the last digit.
+
+    Nothing in the file is run or imported, and reading takes no more memory than a small multiple of its size. So a
+    file from elsewhere can do no harm, but it can predict whatever its maker likes: the checksum finds damage, not
+    forgery.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    SDGSClassifier or SDGSClassifierCV
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, or was written by a newer version in a format that this one does
+        not know.
+
+    Examples
+    --------
+    >>> import sdgs, tempfile
+    >>> from pathlib import Path
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> data = make_label_subspaces(200, 20, 3, n_components=2, random_state=0)
+    >>> model = sdgs.SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.sdgs")
+    ...     again = sdgs.load(Path(folder) / "model.sdgs")
+    >>> bool((again.predict_proba(data.X) == model.predict_proba(data.X)).all())
+    True
+    """
+    return load_model(Path(path), (SDGSClassifier, SDGSClassifierCV))  # type: ignore[no-any-return]

@@ -1,0 +1,7 @@
+"""The methods that the paper compares SDGS with."""
+
+from sdgs.methods._binary_relevance import BinaryRelevance
+from sdgs.methods._mddm import MDDM
+from sdgs.methods._mlknn import MLkNN
+
+__all__ = ["MDDM", "BinaryRelevance", "MLkNN"]

@@ -1,0 +1,82 @@
+"""Binary relevance: one linear support vector machine a label."""
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.svm import LinearSVC
+
+from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._validation import check_int, check_n_jobs, check_number
+from sdgs.estimators._base import MultiLabelClassifier
+
+
+class BinaryRelevance(MultiLabelClassifier):
+    """One linear SVM a label, each on its own.
+
+    scikit-learn's ``OneVsRestClassifier(LinearSVC())`` with this library's care for labels: names and forms come back,
+    and a label that no training sample has, or every one has, is predicted for none or for all.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the regularisation. The paper chooses it from 1e-3, 1e-2, ..., 1e3.
+    tol : float, default=1e-4
+    max_iter : int, default=1000
+        For the SVM solver.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int or None, default=None
+        Labels trained at the same time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, p)
+    intercept_ : ndarray of shape (k,)
+        A label is predicted where ``X @ coef_.T + intercept_`` is positive.
+    n_iter_ : int
+        Most iterations that a label took.
+    classes_ : ndarray of shape (k,)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        check_number(self.C, "C", positive=True)
+        check_number(self.tol, "tol", positive=True)
+        check_int(self.max_iter, "max_iter", minimum=1)
+        check_n_jobs(self.n_jobs)
+
+    def _fit(self, X: Any, labels: Any) -> None:
+        columns = labels.toarray().T
+        X = narrow_indices(X) if issparse(X) else X
+        fits = Parallel(n_jobs=self.n_jobs)(delayed(self._fit_label)(X, column) for column in columns)
+        self.coef_ = np.stack([coef for coef, _, _ in fits])
+        self.intercept_ = np.asarray([intercept for _, intercept, _ in fits])
+        self.n_iter_ = max(n_iter for _, _, n_iter in fits)
+
+    def _fit_label(self, X: Any, column: NDArray[np.bool_]) -> tuple[NDArray[Any], float, int]:
+        if column.all() or not column.any():
+            return np.zeros(X.shape[1]), 1.0 if column[0] else -1.0, 1
+        svm = LinearSVC(C=self.C, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state).fit(X, column)
+        return svm.coef_[0], float(svm.intercept_[0]), int(svm.n_iter_)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(scores > 0)

@@ -1,0 +1,135 @@
+"""MDDM: the directions of the features that depend most on the labels."""
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sdgs._utils._validation import check_int, check_number
+from sdgs.estimators._base import LabelTarget
+
+
+class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Multi-label dimensionality reduction via dependence maximisation (Zhang and Zhou, 2010).
+
+    Finds the projection that depends most on the labels, by the Hilbert-Schmidt independence criterion with linear
+    kernels, in the variant that keeps the projected features uncorrelated. With X and Y centred,
+
+    .. math:: \max_P \; \mathrm{tr}(P^T X^T Y Y^T X P) \quad \text{s.t.} \quad
+              P^T \left((1 - \mu) X^T X + \mu I\right) P = I
+
+    Put :class:`MLkNN` behind it for a classifier, as the paper does.
+
+    Parameters
+    ----------
+    n_components : int or float, default=0.2
+        Directions to keep: a number, or a share of the features. The criterion has rank k at most, so there are never
+        more than the number of labels: further directions would be arbitrary.
+    regularization : float, default=0.12
+        mu, in (0, 1].
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (d, p)
+        The directions, most dependent first.
+    dependence_ : ndarray of shape (d,)
+        The criterion of each.
+    mean_ : ndarray of shape (p,)
+    """
+
+    def __init__(self, n_components: int | float = 0.2, *, regularization: float = 0.12) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        mu = check_number(self.regularization, "regularization", positive=True)
+        if mu > 1:
+            raise ValueError(f"regularization must be in (0, 1], got {mu!r}.")
+        X = self._check_X(X, reset=True)
+        labels = self._check_y(X, y)
+        n, p = X.shape
+        if n < 2:
+            raise ValueError(f"MDDM needs at least 2 samples to see a dependence; got n_samples = {n}.")
+        d = _number_of_directions(self.n_components, p)
+
+        self.mean_ = np.asarray(X.mean(axis=0), dtype=np.float64).reshape(-1)
+        Y = labels.toarray().astype(np.float64)
+        Y -= Y.mean(axis=0)
+        M = np.asarray(X.T @ Y, dtype=np.float64)  # Y is centred, so X need not be
+        # M M^T has rank k: from (lambda, u) of M^T B^-1 M, which is k x k, v = B^-1 M u / sqrt(lambda) is a solution.
+        solved = _solve_regularised_gram(X, self.mean_, mu, M)
+        values, vectors = eigh(M.T @ solved)
+        order = np.argsort(values)[::-1][: min(d, p)]
+        order = order[values[order] > max(values.max(), 0) * 1e-10]
+        if order.size == 0:
+            raise ValueError("No direction of X depends on the labels: they, or the features, are the same everywhere.")
+        self.components_ = ((solved @ vectors[:, order]) / np.sqrt(values[order])).T.astype(X.dtype)
+        self.dependence_ = values[order]
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Project samples.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        return np.asarray(X @ self.components_.T - (self.mean_ @ self.components_.T).astype(X.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _number_of_directions(n_components: Any, p: int) -> int:
+    if isinstance(n_components, numbers.Integral):
+        return check_int(n_components, "n_components", minimum=1)
+    share = check_number(n_components, "n_components", positive=True)
+    if share > 1:
+        raise ValueError(f"n_components must be an integer or a share in (0, 1], got {n_components!r}.")
+    return max(1, round(share * p))
+
+
+def _solve_regularised_gram(
+    X: Any, mean: NDArray[np.float64], mu: float, M: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """B^-1 M for B = (1 - mu) Xc^T Xc + mu I, Xc = X - mean, by the smaller of the two Gram matrices."""
+    n, p = X.shape
+    if p <= n:
+        B = X.T @ X
+        B = np.asarray(B.toarray() if issparse(B) else B, dtype=np.float64) - n * np.outer(mean, mean)
+        B *= 1 - mu
+        B[np.diag_indices(p)] += mu
+        return np.asarray(cho_solve(cho_factor(B), M))
+    # Woodbury: mu B^-1 = I - Xc^T (mu / (1 - mu) I + Xc Xc^T)^-1 Xc
+    if mu == 1:
+        return M
+    centred = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64) - mean
+    inner = centred @ centred.T
+    inner[np.diag_indices(n)] += mu / (1 - mu)
+    return np.asarray((M - centred.T @ cho_solve(cho_factor(inner), centred @ M)) / mu)

@@ -1,0 +1,1 @@
+"""Files: atomic writes, a container of arrays and JSON, checkpoints."""

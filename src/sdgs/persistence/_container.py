@@ -1,0 +1,228 @@
+"""One file of arrays and JSON: the layout of safetensors, with a checksum as its last array.
+
+::
+
+    8 bytes    N, little-endian
+    N bytes    JSON: dtype, shape and place of each array, and some strings about the file
+    the rest   the arrays, one after the other, without a gap
+
+Nothing in it is compressed, named like a path, or code. So its size bounds what reading it takes, and there is nothing
+to unpack, to escape to or to run. See docs/model-format.md.
+"""
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs.persistence._atomic_write import write_whole
+
+Array = NDArray[Any]
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
+_CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
+_CHECKSUM = "sha256"  # of all that stands before it
+_CHECKSUM_SIZE = 32
+_ABOUT = "__metadata__"
+_MOST_HEADER = 100_000_000  # as for safetensors
+_MOST = 1 << 48  # of a dimension: so that no product of two overflows
+
+# What goes wrong while something is made from a file that does not hold what it should.
+BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+
+
+class ModelFileError(ValueError):
+    """A file that is no model file, is damaged, or is too new; or a model that no file can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is in a file."""
+
+    version: int
+    written_by: str  # the version of sdgs that wrote it
+    document: Any
+    arrays: dict[str, Array]
+
+
+def write(path: Path, kind: str, version: int, library: str, document: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file of format ``kind``; it appears whole or not at all."""
+    # Sums of products depend on it in the last digit, so it must come back.
+    transposed = [name for name, array in arrays.items() if not array.flags.c_contiguous and array.flags.f_contiguous]
+    stored = {name: _little_endian(array.T if name in transposed else array) for name, array in arrays.items()}
+    header: dict[str, Any] = {
+        _ABOUT: {
+            "format": kind,
+            "version": str(version),
+            "library": library,
+            "document": json.dumps(document, allow_nan=False),
+            "transposed": json.dumps(transposed),
+        }
+    }
+    end = 0
+    for name, array in stored.items():
+        start, end = end, end + array.nbytes
+        header[name] = {"dtype": _CODES[array.dtype], "shape": list(array.shape), "data_offsets": [start, end]}
+    header[_CHECKSUM] = {"dtype": "U8", "shape": [_CHECKSUM_SIZE], "data_offsets": [end, end + _CHECKSUM_SIZE]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MOST_HEADER:
+        raise ModelFileError(f"the names take {len(text)} bytes; no more than {_MOST_HEADER} can be stored.")
+    write_whole(path, _parts(len(text).to_bytes(8, "little") + text, stored))
+
+
+def _parts(header: bytes, arrays: Mapping[str, Array]) -> Iterator[Any]:
+    checksum = sha256(header)
+    yield header
+    for array in arrays.values():
+        raw = array.reshape(-1).view(np.uint8).data
+        checksum.update(raw)
+        yield raw
+    yield checksum.digest()
+
+
+def _little_endian(array: Array) -> Array:
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+
+
+def read(path: Path, kind: str, versions: Collection[int]) -> Content:
+    """The content of a file of format ``kind``. Anything else is a :class:`ModelFileError`, or an OSError."""
+    path.stat()  # says that there is none
+    if not path.is_file():
+        raise ModelFileError(f"{path} is not a file.")
+    try:
+        with path.open("rb") as file:
+            return _read(file, path.stat().st_size, kind, versions)
+    except BROKEN as error:
+        reason = str(error) or type(error).__name__
+        raise ModelFileError(f"{path} cannot be read as {kind}: {reason}") from None
+
+
+def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Content:
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if len(start) < 8 or length > size - 8:
+        raise ValueError("it is of another kind, or was cut off.")
+    if length > _MOST_HEADER:
+        raise ValueError("its header is too long.")
+    text = file.read(length)
+    header = _parsed(text.decode())
+    about = header.pop(_ABOUT) if isinstance(header, dict) and _ABOUT in header else None
+    if not isinstance(about, dict) or about.get("format") != kind:
+        raise ValueError("it is of another kind.")
+    version, library = about.get("version"), about.get("library")
+    if not (isinstance(library, str) and isinstance(version, str) and re.fullmatch("[1-9][0-9]{0,5}", version)):
+        raise ValueError("its header is damaged.")
+    if int(version) not in versions:
+        raise ValueError(
+            f"it has format version {version}, written by sdgs {library[:40]!r}. This sdgs reads up to version "
+            f"{max(versions)}: install a newer one."
+        )
+    tensors = _checked(header, size - 8 - length)
+    checksum = sha256(start + text)
+    arrays = {}
+    for name, (dtype, shape) in tensors.items():
+        if name == _CHECKSUM:
+            break
+        array: Array = np.empty(shape, dtype=dtype)
+        raw = array.reshape(-1).view(np.uint8).data
+        if file.readinto(raw) != raw.nbytes:  # type: ignore[attr-defined]
+            raise ValueError("it was cut off.")
+        checksum.update(raw)
+        arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if file.read(_CHECKSUM_SIZE + 1) != checksum.digest():
+        raise ValueError("it is damaged: its checksum is wrong.")
+    for name in _parsed(about["transposed"]):
+        arrays[name] = arrays[name].T
+    return Content(int(version), library, _parsed(about["document"]), arrays)
+
+
+def _parsed(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no number.")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("its JSON has a name twice.")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+    except json.JSONDecodeError:
+        raise ValueError("its JSON is damaged.") from None
+
+
+def _checked(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """(dtype, shape) of each array, in order, if together they are exactly the ``size`` bytes that there are."""
+    found = {}
+    end = 0
+    for name, entry in header.items():
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise ValueError("its header is damaged.")
+        code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not (isinstance(code, str) and code in _DTYPES and _is_shape(shape) and _is_shape(offsets)):
+            raise ValueError("its header is damaged.")
+        dtype = _DTYPES[code]
+        if offsets != [end, end + math.prod(shape) * np.dtype(dtype).itemsize]:
+            raise ValueError("its arrays do not follow each other.")
+        end = offsets[1]
+        found[name] = dtype, tuple(shape)
+    if end != size:
+        raise ValueError("it was cut off, or has something after its end.")
+    if list(found)[-1:] != [_CHECKSUM] or found[_CHECKSUM] != ("|u1", (_CHECKSUM_SIZE,)):
+        raise ValueError("it has no checksum.")
+    return found
+
+
+def _is_shape(value: Any) -> bool:
+    return (
+        isinstance(value, list) and len(value) <= 2 and all(type(item) is int and 0 <= item <= _MOST for item in value)
+    )
+
+
+class ArraysOf:
+    """The arrays of a file, each of which is taken once, if it is what it should be."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self._left = dict(arrays)
+
+    def take(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> Array:
+        """Of floats (``kind`` "f"), integers ("i") or either, and of this shape, where None is any number."""
+        array = self._left.pop(name, None)
+        if array is None:
+            raise ValueError(f"the array {name} is missing.")
+        if array.dtype.kind not in kind:
+            raise ValueError(f"{name} has dtype {array.dtype}.")
+        if len(array.shape) != len(shape) or any(b not in (None, a) for a, b in zip(array.shape, shape, strict=True)):
+            raise ValueError(f"{name} has shape {array.shape}.")
+        if finite and not np.isfinite(array).all():
+            raise ValueError(f"{name} has entries that are not finite.")
+        return array
+
+    def indices(self, name: str, below: int, size: int | None = None) -> Array:
+        """Numbers of rows, columns and the like: at least 0 and less than ``below``."""
+        array = self.take(name, "i", size)
+        if array.size and not (array.min() >= 0 and array.max() < below):
+            raise ValueError(f"{name} is out of range.")
+        return array
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of an array that is still to be taken; () also if there is none."""
+        return self._left[name].shape if name in self._left else ()
+
+    def has(self, name: str) -> bool:
+        """Whether it is still there."""
+        return name in self._left
+
+    def finish(self) -> None:
+        """Nothing may be left."""
+        if self._left:
+            raise ValueError(f"the array {min(self._left)!r} has no meaning.")

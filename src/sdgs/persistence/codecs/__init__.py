@@ -1,0 +1,1 @@
+"""Fitted models as JSON and arrays, and back."""

@@ -1,0 +1,1 @@
+"""Stage 3: from samples and their codes to probabilities and label sets."""

@@ -1,0 +1,154 @@
+"""`sdgs predict`: labels by name from files of any size, whole or not at all."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sdgs
+from sdgs import SDGSClassifier
+from sdgs.datasets import read
+
+
+@pytest.mark.parametrize("name", ["test.csv", "test.parquet", "test.arff"])
+def test_predict_is_the_same_in_every_format(run, songs, expected, name):
+    test, labels, P = expected
+    result = run("predict", songs / "songs.sdgs", songs / name)
+    assert result.exit_code == 0, result.output
+    lines = list(csv.reader(result.stdout.splitlines()))
+    assert lines[0] == ["sample", "labels"]
+    names = np.array(test.label_names)
+    assert lines[1:] == [[str(i + 1), ";".join(names[row == 1])] for i, row in enumerate(labels)]
+    lines = list(csv.reader(run("predict", songs / "songs.sdgs", songs / name, "--scores").stdout.splitlines()))
+    assert lines[0] == ["sample", *names]
+    np.testing.assert_allclose(np.array(lines[1:], dtype=float)[:, 1:], P, rtol=1e-5)
+    lines = [
+        json.loads(line) for line in run("predict", songs / "songs.sdgs", songs / name, "--json").stdout.splitlines()
+    ]
+    assert lines == [{"sample": i + 1, "labels": list(names[row == 1])} for i, row in enumerate(labels)]
+
+
+def test_predict_the_most_probable(run, songs, expected):
+    _, _, P = expected
+    model = sdgs.load(songs / "songs.sdgs")
+    arguments = ("predict", songs / "songs.sdgs", songs / "test.arff", "--top", "2")
+    first = json.loads(run(*arguments, "--json").stdout.splitlines()[0])
+    best = np.argsort(-P[0])[:2]
+    assert [entry["label"] for entry in first["top"]] == [model.label_names_[i] for i in best]
+    np.testing.assert_allclose([entry["score"] for entry in first["top"]], P[0, best])
+    line = run(*arguments, "--separator", " | ").stdout.splitlines()[1]
+    assert line == "1,{} | {},{:.6g} | {:.6g}".format(*(model.label_names_[i] for i in best), *P[0, best])
+
+
+@pytest.mark.parametrize("options", [[], ["--scores"], ["--top", "1"]])
+def test_predict_keeps_columns(run, songs, options):
+    arguments = ["predict", songs / "songs.sdgs", songs / "test.csv", *options]
+    plain, kept = (
+        list(csv.reader(run(*arguments, *more).stdout.splitlines())) for more in ([], ["--keep", "id,title"])
+    )
+    assert kept[0][:3] == ["sample", "id", "title"]
+    assert kept[3][:3] == ["3", "a2", "Song, 2"]
+    assert [[row[0], *row[3:]] for row in kept] == plain
+    first = json.loads(run(*arguments, "--keep", "t*", "--json").stdout.splitlines()[0])
+    assert first["kept"] == {"title": "Song, 0"}
+    assert "no column is named 'nr', which should be a column to keep" in run(*arguments, "--keep", "nr").stderr
+
+
+def test_predict_writes_a_file_whole_or_not_at_all(run, songs, tmp_path):
+    result = run("predict", songs / "songs.sdgs", songs / "test.csv", "-o", "labels.csv")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 51
+    text = (songs / "test.csv").read_text().splitlines()
+    (tmp_path / "broken.csv").write_text("\n".join([*text[:40], text[40] + ",1"]))
+    with mock.patch("sdgs.datasets.readers._csv_parquet._BLOCK_CELLS", 80):
+        result = run("predict", songs / "songs.sdgs", "broken.csv", "-o", "labels2.csv")
+        assert result.exit_code == 1
+        assert "broken.csv, line 41: 12 cells, where the first line has 11 names" in result.stderr
+        assert len(run("predict", songs / "songs.sdgs", "broken.csv").stdout.splitlines()) > 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.csv", "labels.csv"]
+
+
+def test_predict_from_a_pipe(run, songs):
+    content = (songs / "test.csv").read_bytes()
+    piped = run("predict", songs / "songs.sdgs", "-", "--format", "csv", input=content)
+    assert piped.stdout == run("predict", songs / "songs.sdgs", songs / "test.csv").stdout
+    result = run("predict", songs / "songs.sdgs", "-", input=content)
+    assert result.exit_code == 1
+    assert "standard input: the name does not say the format" in result.stderr
+
+
+def test_predict_refuses_what_it_cannot_match(run, songs, tmp_path):
+    text = (songs / "test.csv").read_text()
+    (tmp_path / "other.csv").write_text(text.replace("f3", "F3", 1))
+    result = run("predict", songs / "songs.sdgs", "other.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "1 of the 6 features of the model are not there: 'f3'. Near it: 'F3'" in result.stderr
+    result = run("predict", songs / "songs.sdgs", songs / "test.svm")
+    assert "in svmlight files features have numbers, but those of the model have names" in result.stderr
+    result = run("predict", songs / "test.csv", songs / "songs.sdgs")
+    assert result.exit_code == 1
+    assert "The model comes first, then the data." in result.stderr
+    assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: there is no such file")
+
+
+def test_models_made_in_python(run, songs):
+    data = read(songs / "train.csv", labels=["is_*"])
+    X, Y = pd.DataFrame(data.X, columns=data.feature_names), pd.DataFrame(data.Y, columns=data.label_names)
+    SDGSClassifier(2, random_state=0).fit(X, Y).save("frames.sdgs")
+    assert "is_sad" in run("predict", "frames.sdgs", songs / "test.csv").stdout
+    kinds = np.where(data.Y[:, 0] == 1, "calm", "other")
+    model = SDGSClassifier(3, penalty=0.01, random_state=0).fit(data.X, kinds)
+    model.save("classes.sdgs", feature_names=data.feature_names)
+    lines = run("predict", "classes.sdgs", songs / "test.parquet").stdout.splitlines()
+    found = [line.split(",")[1] for line in lines[1:]]
+    assert found == list(model.predict(read(songs / "test.csv", labels=["is_*"]).X))
+    assert set(found) == {"calm", "other"}
+    paper = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, kinds)
+    paper.save("paper.sdgs", feature_names=data.feature_names)
+    assert run("predict", "paper.sdgs", songs / "test.parquet", "--scores").stdout.startswith("sample,calm,other\n")
+    SDGSClassifier(2, random_state=0).fit(data.X, data.Y).save("arrays.sdgs")
+    assert (
+        "6 of the 6 features of the model are not there: '0'"
+        in run("predict", "arrays.sdgs", songs / "test.csv").stderr
+    )
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_halfway_nothing_is_left(songs, tmp_path, sent, status):
+    # Where tests run in the background of a shell Ctrl-C is ignored, and so it would be by what they start.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from sdgs.cli import main; main()"
+    command = [sys.executable, "-c", heard, "predict", songs / "songs.sdgs", "-", "-f", "csv", "-o", "labels.csv"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            process.stdin.write((songs / "test.csv").read_bytes())
+            process.stdin.flush()
+            until = time.monotonic() + 300
+            while not list(tmp_path.iterdir()) and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.05)
+            assert [path.name[:12] for path in tmp_path.iterdir()] == [".labels.csv-"]
+            process.send_signal(sent)
+            assert process.wait(timeout=300) == status
+        finally:
+            process.kill()  # or it would wait for the rest of its input for ever
+        said = process.stderr.read().decode()
+    assert "Traceback" not in said
+    if sent == signal.SIGINT:
+        assert said.splitlines()[-1] == "Stopped. Nothing is left half-written."
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_goes_away(songs, tmp_path):
+    rows = (songs / "test.csv").read_text().splitlines()
+    (tmp_path / "many.csv").write_text("\n".join([rows[0], *(rows[1:] * 400)]))
+    command = f"{sys.executable} -m sdgs predict {songs / 'songs.sdgs'} many.csv --scores | head -n 2"
+    result = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert len(result.stdout.splitlines()) == 2
+    assert "Traceback" not in result.stderr
+    assert "Exception" not in result.stderr

@@ -1,0 +1,183 @@
+"""From probabilities to sets of labels."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdgs import SDGSClassifier, metrics
+from sdgs.datasets import make_composite_digits
+from sdgs.readout._decision import METRICS, RULES, Decision, expected_best, tuned_decision, value
+
+
+@settings(deadline=None, max_examples=100)
+@given(p=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6), metric=st.sampled_from(["f1", "accuracy"]))
+def test_no_other_set_is_better_by_the_criterion(p, metric):
+    def expected(labels):
+        inside, outside = sum(p[i] for i in labels), sum(p[i] for i in range(len(p)) if i not in labels)
+        if metric == "f1":
+            return 2 * inside / (len(labels) + inside + outside)
+        return inside / (len(labels) + outside)
+
+    chosen = np.flatnonzero(expected_best(np.array([p]))[0]).tolist()
+    assert chosen
+    every = [labels for size in range(1, len(p) + 1) for labels in combinations(range(len(p)), size)]
+    assert expected(chosen) == pytest.approx(max(map(expected, every)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 30), allow_none=st.booleans())
+def test_the_best_set_is_that_of_sorted_probabilities(seed, k, allow_none):
+    rng = np.random.default_rng(seed)
+    P = 1 / (1 + np.exp(-rng.normal(-2, 3, (20, k))))
+    P[:5] = rng.choice([0, 1e-300, 0.25, 0.5, 1], (5, k))  # many are equal
+    P[5:7] = [[0.0], [1e-310]]
+    found = expected_best(P, allow_none=allow_none)
+    for p, labels in zip(P, found, strict=True):
+        order = np.argsort(-p, kind="stable")
+        expected = 2 * np.cumsum(p[order]) / (np.arange(1, k + 1) + p.sum())
+        size = expected.argmax() + 1
+        if allow_none and np.prod(1 - p) > expected.max():
+            size = 0
+        assert labels.tolist() == np.isin(np.arange(k), order[:size]).tolist()
+
+
+def test_no_label_only_where_that_may_be():
+    unlikely = np.array([[0.06, 0.01, 0.01]])
+    assert expected_best(unlikely).sum() == 1
+    assert expected_best(unlikely, allow_none=True).sum() == 0
+    assert expected_best(np.array([[0.9, 0.05, 0.05]]), allow_none=True).sum() == 1
+
+
+def uncertain(seed, n=400, k=6):
+    """Probabilities, and labels that are drawn from them; each label with a bias of its own."""
+    rng = np.random.default_rng(seed)
+    P = 1 / (1 + np.exp(-rng.normal(-1.5, 1.5, (n, k))))
+    return P ** rng.uniform(0.5, 2, k), rng.random((n, k)) < P
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 9), k=st.integers(1, 4))
+def test_the_quick_measures_are_the_measures(seed, n, k):
+    rng = np.random.default_rng(seed)
+    Y, labels = rng.random((2, n, k)) < 0.3
+    for metric, sign in (("f1", 1), ("accuracy", 1), ("hamming_loss", -1)):
+        assert value(metric, Y, labels) == pytest.approx(sign * getattr(metrics, metric)(Y, labels))
+
+
+def test_a_tuned_threshold_is_the_best_there_is():
+    P, Y = uncertain(0)
+    for metric in METRICS:
+        found = tuned_decision("threshold", metric, P, Y, at_least_one=False)
+        best = max(value(metric, Y, cut <= P) for cut in np.unique(P))
+        assert value(metric, Y, found.labels(P)) >= best - 0.005  # a hundred thresholds are tried, not all
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 10**6), n=st.integers(4, 60), ties=st.booleans())
+def test_thresholds_are_the_best_of_each_label(seed, n, ties):
+    P, Y = uncertain(seed, n, 3)
+    P = np.round(P, 1) if ties else P
+    for metric in METRICS:
+        chosen = tuned_decision("thresholds", metric, P, Y, at_least_one=False).labels(P)
+        for label in np.flatnonzero(Y.sum(axis=0) >= 3):
+            y, p = Y[:, label], P[:, label]
+
+            def worth(given, y=y, metric=metric):
+                both = (y & given).sum()
+                if metric == "hamming_loss":
+                    return -(y != given).sum()
+                return 2 * both / (y.sum() + given.sum()) if metric == "f1" else both / (y | given).sum()
+
+            best = max(worth(p >= cut) for cut in [*p, 2.0])
+            assert worth(chosen[:, label]) == pytest.approx(best)
+
+
+def test_a_rare_label_has_the_threshold_of_all():
+    P, Y = uncertain(1)
+    Y[:, 2] = False
+    Y[:2, 2] = True
+    one = tuned_decision("threshold", "f1", P, Y, at_least_one=False)
+    each = tuned_decision("thresholds", "f1", P, Y, at_least_one=False)
+    assert each.thresholds[2] == one.thresholds
+    assert len(set(each.thresholds)) == 6
+
+
+def test_a_share_and_a_number_of_labels():
+    P, Y = uncertain(2)
+    assert tuned_decision("share", "f1", P, Y, at_least_one=False).labels(P).sum() == Y.sum()
+    top = tuned_decision("top", "f1", P, Y, at_least_one=False)
+    sizes = [value("f1", Y, Decision(top=m).labels(P)) for m in range(1, 7)]
+    assert top.top == 1 + int(np.argmax(sizes))
+    assert (top.labels(P).sum(axis=1) == top.top).all()
+    assert Decision(top=9).labels(P).all()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("metric", METRICS)
+def test_at_least_one_label_where_wanted(rule, metric):
+    P, Y = uncertain(3)
+    P[0] = 1e-9
+    P[0, 4] = 2e-9
+    chosen = tuned_decision(rule, metric, P, Y, at_least_one=True).labels(P)
+    assert chosen.any(axis=1).all()
+    assert chosen[0, 4]
+    if rule != "top":
+        assert not tuned_decision(rule, metric, P, Y, at_least_one=False).labels(P)[0].any()
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return (
+        make_composite_digits(200, max_labels=2, subset="train", random_state=0),  # few: much is uncertain
+        make_composite_digits(1000, max_labels=2, subset="test", random_state=1),
+    )
+
+
+def test_each_metric_is_served_best_by_its_own_decision(digits):
+    train, test = digits
+    predicted = {m: SDGSClassifier(metric=m, random_state=0).fit(train.X, train.Y).predict(test.X) for m in METRICS}
+    assert metrics.f1(test.Y, predicted["f1"]) > metrics.f1(test.Y, predicted["hamming_loss"])
+    assert metrics.accuracy(test.Y, predicted["accuracy"]) > metrics.accuracy(test.Y, predicted["hamming_loss"])
+    assert metrics.hamming_loss(test.Y, predicted["hamming_loss"]) < metrics.hamming_loss(test.Y, predicted["f1"])
+    assert predicted["f1"].sum(axis=1).min() == 1
+    assert predicted["hamming_loss"].sum(axis=1).min() == 0
+
+
+def test_decisions_of_the_classifier(digits):
+    train, test = digits
+
+    def predicted(decision, **options):
+        model = SDGSClassifier(2, decision=decision, penalty=1.0, random_state=0, **options).fit(train.X, train.Y)
+        return model.predict(test.X), model.predict_proba(test.X)
+
+    labels, p = predicted(0.3, at_least_one=False)
+    np.testing.assert_array_equal(labels, p >= 0.3)
+    each = np.linspace(0.1, 0.6, 10)
+    np.testing.assert_array_equal(predicted(each, at_least_one=False)[0], p >= each)
+    np.testing.assert_array_equal(predicted(2)[0].sum(axis=1), 2)
+    labels = predicted(0.9)[0]
+    np.testing.assert_array_equal(labels.sum(axis=1), np.maximum((p >= 0.9).sum(axis=1), 1))
+    for rule in RULES:
+        assert metrics.f1(test.Y, predicted(rule)[0]) > 0.6
+
+
+def test_float32_decides_as_float64():
+    """Thresholds are exact values of probabilities: rounding must not decide a whole label."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((90, 30)), (rng.random((90, 3)) < [0.2, 0.4, 0.6]).astype(int)
+    for rule in ("share", "threshold", "thresholds"):
+        models = [SDGSClassifier(8, decision=rule, random_state=0).fit(X.astype(d), Y) for d in (float, np.float32)]
+        double, single = (m.predict(X.astype(d)) for m, d in zip(models, (float, np.float32), strict=True))
+        assert np.mean(double == single) > 0.97
+    assert models[1].predict_proba(X.astype(np.float32)).dtype == np.float32
+
+
+def test_one_class_a_sample_is_the_most_probable_one(digits):
+    train, test = digits
+    y = train.Y.argmax(axis=1)
+    plain, two = (SDGSClassifier(decision=d, random_state=0).fit(train.X, y) for d in ("expected", 2))
+    np.testing.assert_array_equal(plain.predict(test.X), two.predict(test.X))
+    assert (plain.contributions(test.X[:30]).any(axis=2).sum(axis=1) <= 1).all()

@@ -1,0 +1,234 @@
+"""What the page of a model says, without a browser."""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sdgs import SDGSClassifier
+from sdgs.datasets import make_composite_digits, make_label_subspaces
+from sdgs.methods import BinaryRelevance
+from sdgs.metrics import evaluate
+from sdgs.report import fitted_rivals, model_content, write_model_report
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A model, samples that it does not know, and their labels."""
+    data = make_label_subspaces(400, 20, 6, n_components=2, noise=0.5, random_state=0)
+    model = SDGSClassifier(n_components=2, random_state=0).fit(data.X[:200], data.Y[:200])
+    return model, data.X[200:], data.Y[200:]
+
+
+def unpacked(content):
+    """True, predicted and thousandths of probabilities, (n, k), from the cells."""
+
+    def array(name, dtype):
+        return np.frombuffer(base64.b64decode(content["cells"][name]), dtype=dtype)
+
+    rows = np.repeat(np.arange(content["data"]["n"]), array("counts", "<u4"))
+    cells, labels = array("cells", "<u2"), array("labels", "<u2")
+    found = np.zeros((3, content["data"]["n"], content["data"]["k"]), dtype=int)
+    found[:, rows, labels] = cells >> 10 & 1, cells >> 11 & 1, cells & 1023
+    for i in range(content["data"]["n"]):
+        assert (np.diff((cells & 1023)[rows == i].astype(int)) <= 0).all()
+    return found[0] == 1, found[1] == 1, found[2]
+
+
+def test_the_cells_are_the_labels_and_the_probabilities(made):
+    model, X, Y = made
+    content = model_content(model, X, Y)
+    true, predicted, levels = unpacked(content)
+    np.testing.assert_array_equal(true, Y == 1)
+    np.testing.assert_array_equal(predicted, model.predict(X) == 1)
+    P = model.predict_proba(X)
+    for t in range(10, 1001):
+        np.testing.assert_array_equal(levels >= t, t / 1000 <= P)
+
+
+def test_thousandths_are_rounded_down_exactly():
+    from sdgs.report._packed_labels import packed
+
+    P = np.arange(1001)[None] / 1000
+    empty = np.zeros(P.shape, dtype=bool)
+    for values, expected in ((P, range(10, 1001)), (np.nextafter(P, 0), range(10, 1000))):
+        cells = np.frombuffer(base64.b64decode(packed(empty, empty, values)["cells"]), dtype="<u2")
+        assert cells.tolist() == sorted(expected, reverse=True)
+
+
+def test_measures_are_those_of_metrics_with_rivals(made):
+    model, X, Y = made
+    rival = BinaryRelevance().fit(X, Y)
+    content = model_content(model, X, Y, rivals={"BR": rival, "nothing": np.zeros_like(Y), "sparse": csr_array(Y)})
+    assert content["values"] == list(evaluate(Y, model.predict(X)).values())
+    found = {line["name"]: line["values"] for line in content["rivals"]}
+    assert found["BR"] == list(evaluate(Y, rival.predict(X)).values())
+    assert found["nothing"] == list(evaluate(Y, np.zeros_like(Y)).values())
+    assert found["sparse"] == [0.0, 1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+def test_rivals_learn_from_samples_at_any_scale(form):
+    data = make_label_subspaces(300, 20, 4, n_components=2, noise=0.1, random_state=0)
+    X = 1e3 * data.X + 50 if form == "dense" else data.X.copy()
+    if form == "missing":
+        X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    X = csr_array(X) if form == "sparse" else X
+    nothing = evaluate(data.Y[200:], np.ones_like(data.Y[200:]))["f1"]
+    rivals = fitted_rivals(X[:200], data.Y[:200])
+    assert list(rivals) == ["Binary relevance", "ML-kNN"]
+    assert evaluate(data.Y[200:], rivals["ML-kNN"].predict(X[200:]))["f1"] > nothing
+
+
+def test_labels_by_themselves(made):
+    model, X, _ = made
+    Z = model.predict(X)
+    true = Z.copy()
+    true[:, 0] = 0
+    true[:, 1] = 1
+    columns = model_content(model, X, true)["by_label"]
+    assert columns[0] == [0, int(Z[:, 0].sum()), 0.0, None, 0.0]
+    assert columns[1][2] == 1.0
+    assert columns[1][3] == pytest.approx(Z[:, 1].mean())
+    assert columns[2] == [int(Z[:, 2].sum()), int(Z[:, 2].sum()), 1.0, 1.0, 1.0]
+
+
+def test_mistakes_come_largest_first(made):
+    model, X, Y = made
+    content = model_content(model, X, Y)
+    order = np.frombuffer(base64.b64decode(content["mistakes"]), dtype="<u4")
+    Z, P = model.predict(X), model.predict_proba(X)
+    keys = []
+    for i in order:
+        wrong = Z[i] != Y[i]
+        keys.append((evaluate(Y[[i]], Z[[i]])["f1"], -np.abs(Y[i] - P[i])[wrong].sum()))
+    assert keys == sorted(keys)
+    assert set(order) == set(np.flatnonzero((Z != Y).any(axis=1)))
+    assert content["n_right"] + content["n_mistakes"] == len(Y)
+
+
+def test_parts_sum_to_the_sample(made):
+    model, X, Y = made
+    content = model_content(model, X, Y, feature_names=[f"f{j}" for j in range(20)])
+    assert len(content["apart"]) == len(X)
+    for row, both in content["apart"].items():
+        unit, baseline = model.explain(X[:1]).terms.unit, model.explain(X[:1]).terms.baseline
+        z = (X[row] - (0 if baseline is None else baseline)) / unit
+        for into in (both["predicted"], both["true"] or both["predicted"]):
+            features = [int(content["features"][j][1:]) for j in into["features"]]
+            np.testing.assert_allclose(into["values"], X[row][features], rtol=5e-3)
+            np.testing.assert_allclose(np.sum(into["parts"], axis=1), z[features], atol=0.02 * np.abs(z).max())
+        assert (both["true"] is None) == (model.predict(X[[row]])[0] == Y[row]).all()
+        assert both["predicted"]["words"] == model.explain(
+            X[[row]], feature_names=[f"f{j}" for j in range(20)], label_names=range(6)
+        ).text(0).split("\n")
+
+
+def test_a_bounded_number_of_samples_is_taken_apart_the_largest_mistakes_first(made):
+    model, X, Y = made
+    content = model_content(model, X, Y, max_explained=20)
+    order = np.frombuffer(base64.b64decode(content["mistakes"]), dtype="<u4").tolist()
+    mine = set(content["apart"])
+    assert len(mine) == 20
+    assert mine & set(order) == set(order[: len(mine & set(order))])
+    assert len(mine - set(order)) == 8
+    assert model_content(model, X, Y, max_explained=0)["apart"] == {}
+
+
+def test_images_are_the_parts():
+    data = make_composite_digits(300, max_labels=2, subset="train", random_state=0)
+    X, Y = data.X.copy(), data.Y
+    model = SDGSClassifier(random_state=0).fit(X, Y)
+    X[0, :3] = np.nan
+    content = model_content(model, X[:5], Y[:5], shape=(8, 8))
+    for row in range(5):
+        into = content["apart"][row]["predicted"]
+        images = np.frombuffer(base64.b64decode(into["images"]), dtype="i1").reshape(-1, 64).astype(float)
+        assert (images[0, :3] == -128).all() == (row == 0)
+        seen = images[0] != -128
+        total = images[1:, seen].sum(axis=0) * into["limit"] / 127
+        np.testing.assert_allclose(total, X[row, seen], atol=len(images) * into["limit"] / 127)
+    assert all(name.startswith("pixel ") for name in content["features"])
+    with pytest.raises(ValueError, match="shape must be the height and width of an image of 64 pixels"):
+        model_content(model, X, Y, shape=(8, 9))
+
+
+def test_many_samples_are_drawn_from_and_keep_their_numbers(made):
+    model, X, Y = made
+    content = model_content(model, X, Y, max_samples=50)
+    assert content["data"]["n"] == 50
+    assert content["data"]["n_given"] == 200
+    true, _, _ = unpacked(content)
+    np.testing.assert_array_equal(true, Y[[int(name) for name in content["names"]]] == 1)
+
+
+def test_names_of_frames_are_known(made):
+    _, X, Y = made
+    samples = pd.DataFrame(X, columns=[f"word{j}" for j in range(20)], index=[f"text{i}" for i in range(200)])
+    labels = pd.DataFrame(Y, columns=list("abcdef"), index=samples.index)
+    model = SDGSClassifier(n_components=2, random_state=0).fit(samples, labels)
+    content = model_content(model, samples, labels, max_samples=100)
+    assert content["labels"] == list("abcdef")
+    assert all(name.startswith("text") for name in content["names"])
+    assert all(name.startswith("word") for name in content["features"])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_class_a_sample_and_sparse_samples(made, sparse):
+    _, X, Y = made
+    classes = np.array(["red", "green", "blue"])[Y[:, :3].argmax(axis=1)]
+    samples = csr_array(np.where(np.abs(X) > 0.1, X, 0)) if sparse else X
+    model = SDGSClassifier(n_components=2, random_state=0).fit(samples, classes)
+    content = model_content(model, samples, classes, max_samples=150)
+    assert content["labels"] == ["blue", "green", "red"]
+    assert content["data"]["by_size"] == [[0, 0], [150, 150]]
+
+
+def test_without_probabilities_there_is_no_threshold(made, tmp_path):
+    _, X, Y = made
+    model = SDGSClassifier(n_components=2, readout="norm", random_state=0).fit(X, Y)
+    path = write_model_report(model, X, Y, tmp_path / "page.html")
+    assert 'id="threshold"' not in path.read_text()
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_content_is_json_and_cannot_end_the_script(made, tmp_path):
+    model, X, Y = made
+    bad = "</script><script>alert(1)</script><!--\u2028"
+    page = write_model_report(model, X, Y, tmp_path / "page.html", label_names=[bad] * 6, title=bad).read_text()
+    assert "<script>alert" not in page
+    (text,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(text)["labels"] == [bad] * 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_names": ["a"]}, "label_names must have 6 names, got 1"),
+        ({"sample_names": ["a"]}, "sample_names must have 200 names, got 1"),
+        (
+            {"rivals": {"other": np.zeros((200, 2))}},
+            "the prediction of other must have one column for each label, got 2",
+        ),
+        ({"max_samples": 0}, "max_samples must be an integer >= 1"),
+    ],
+)
+def test_mistakes_are_named(made, options, message):
+    model, X, Y = made
+    with pytest.raises(ValueError, match=message):
+        model_content(model, X, Y, **options)
+    with pytest.raises(ValueError, match="Y must have one column for each of the 6 labels, got 5"):
+        model_content(model, X, Y[:, :5])
+
+
+def test_the_code_in_the_docs_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "report.md", "exec"), {})
+    assert "Binary relevance" in (tmp_path / "report.html").read_text()
