@@ -30,7 +30,7 @@ def on_host(X: Any) -> bool:
     return isinstance(X, np.ndarray | np.generic) or issparse(X)
 
 
-def dispatched(X: Any) -> bool:
+def is_dispatched(X: Any) -> bool:
     """Whether ``X`` is an array of another library, and the user asked that it be computed with there."""
     if on_host(X) or not get_config()["array_api_dispatch"]:
         return False
@@ -41,7 +41,7 @@ def dispatched(X: Any) -> bool:
     return True
 
 
-def detached(X: Any) -> Any:
+def detach(X: Any) -> Any:
     """``X`` itself, but for torch's gradients: every step of training would be kept for them."""
     return X.detach() if is_torch_array(X) else X
 

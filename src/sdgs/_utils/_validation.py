@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils import check_array, check_random_state
 
-from sdgs._utils._array_api import detached, dispatched, namespace, on_host, to_host
+from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_host
 
 
 def is_dask_array(X: Any) -> bool:
@@ -35,23 +35,23 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     An array of another library stays one if the user asked for that: see :mod:`sdgs._utils._array_api`.
     """
     X = check_array(
-        detached(X) if dispatched(X) else X,
+        detach(X) if is_dispatched(X) else X,
         accept_sparse="csr",
         dtype=float_dtypes(X),
         order="C",
         ensure_all_finite="allow-nan" if missing else True,
         input_name=name,
     )
-    return canonical(X)
+    return canonical_csr(X)
 
 
 def float_dtypes(X: Any) -> tuple[Any, Any]:
     """What is computed in, as the library of ``X`` names it."""
-    xp = namespace(X) if dispatched(X) else np
+    xp = namespace(X) if is_dispatched(X) else np
     return xp.float64, xp.float32
 
 
-def canonical(X: Any) -> Any:
+def canonical_csr(X: Any) -> Any:
     """Sparse X as a csr_array (the star of a csr_matrix means another product), its entries in order, each stored once.
 
     X itself where it is all that. What is given is not changed.
@@ -81,7 +81,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         Y = Y.tocsc(copy=True)
         Y.sum_duplicates()  # an entry stored twice is the sum of both
     else:
-        Y = to_host(Y) if dispatched(Y) else np.asarray(Y)
+        Y = to_host(Y) if is_dispatched(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s).")
     if Y.shape[1] == 0:

@@ -64,11 +64,11 @@ def explain(
             out().print(f"[bold]Sample {number}[/]")
             out().print(escape(one.text(max_names=names)), soft_wrap=True)
     if output is not None:
-        from sdgs.persistence._atomic_write import write_whole
+        from sdgs.persistence._atomic_write import write_atomically
 
         picture = io.BytesIO()
         found[0].plot(shape=size).figure_.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")
-        write_whole(output, picture.getvalue())
+        write_atomically(output, picture.getvalue())
         err().print(f"Wrote {escape(str(output))}.", soft_wrap=True)
 
 

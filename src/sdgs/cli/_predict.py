@@ -62,9 +62,9 @@ def predict(
         form = _Json() if json else _Csv(separator)
         parts = _parts(named, named.blocks(file, format, keep=names(keep)), form, scores, top, show)
         if output is not None:
-            from sdgs.persistence._atomic_write import write_whole
+            from sdgs.persistence._atomic_write import write_atomically
 
-            write_whole(output, parts)
+            write_atomically(output, parts)
             return
         for part in parts:
             sys.stdout.buffer.write(part)

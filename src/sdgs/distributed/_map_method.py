@@ -1,4 +1,4 @@
-"""Prediction on Dask arrays: a block at a time, when it is asked for. Needs no client."""
+"""Prediction on Dask arrays, block by block, when it is computed. Needs no client."""
 
 from copy import copy
 from dataclasses import replace
@@ -10,38 +10,40 @@ from scipy.sparse import csr_array, issparse
 
 
 def map_method(model: Any, method: str, X: Any) -> Any:
-    """The Dask array of what ``model``'s method gives for each block of rows."""
+    """The Dask array of what a method of ``model`` returns for each block of rows."""
     if X.ndim != 2:
         raise ValueError(f"X must be a 2-D Dask array of samples, got {X.ndim} dimension(s).")
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     example = np.zeros((1, X.shape[1]), dtype=X.dtype)
-    given = _as_array(getattr(model, method)(csr_array(example) if issparse(X._meta) else example))[:0]
-    chunks = (X.chunks[0],) if given.ndim == 1 else (X.chunks[0], (given.shape[1],))
+    empty = _as_array(getattr(model, method)(csr_array(example) if issparse(X._meta) else example))[:0]
+    chunks = (X.chunks[0],) if empty.ndim == 1 else (X.chunks[0], (empty.shape[1],))
     return X.map_blocks(
-        _of_block,
-        delayed(_light(model)),  # once in the graph, not once a block
+        _apply_method,
+        delayed(_without_samples(model)),  # once in the graph, not once per block
         method,
-        given,
-        dtype=given.dtype,
+        empty,
+        dtype=empty.dtype,
         chunks=chunks,
-        drop_axis=1 if given.ndim == 1 else None,
-        meta=given if given.ndim == 1 else given[:, :0],
+        drop_axis=1 if empty.ndim == 1 else None,
+        meta=empty if empty.ndim == 1 else empty[:, :0],
     )
 
 
-def _of_block(block: Any, model: Any, method: str, nothing: Any) -> Any:
-    return _as_array(getattr(model, method)(block)) if block.shape[0] else nothing
+def _apply_method(block: Any, model: Any, method: str, empty: Any) -> Any:
+    return _as_array(getattr(model, method)(block)) if block.shape[0] else empty
 
 
-def _as_array(given: Any) -> Any:
+def _as_array(result: Any) -> Any:
     """Labels of a DataFrame as an array, in the order of ``classes_``."""
-    return given.to_numpy() if hasattr(given, "iloc") else given
+    return result.to_numpy() if hasattr(result, "iloc") else result
 
 
-def _light(model: Any) -> Any:
-    """The model without its training samples, which are far larger than all else."""
+def _without_samples(model: Any) -> Any:
+    """The model without the decomposition of its training samples, which is far larger than the rest."""
     light = copy(model)
-    light._members = [replace(member, view=member.view.without_rows()) for member in model._members]
-    light._set_attributes()
+    light._pipelines = [
+        replace(pipeline, features=pipeline.features.without_samples()) for pipeline in model._pipelines
+    ]
+    light._set_attributes(light._pipelines[0])
     return light

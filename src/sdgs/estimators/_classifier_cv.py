@@ -1,93 +1,97 @@
-"""The estimator that finds its own parameters."""
+"""SDGSClassifierCV: parameters found by cross-validation, and several pipelines averaged."""
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from sdgs._utils._validation import check_int, check_number, has_missing, is_sparse, on_workers
-from sdgs.estimators._classifier import HUBERS
-from sdgs.estimators._sdgs_model import PENALTIES, SDGSModel, scalings_of
-from sdgs.readout._features import PipelineParameters
-from sdgs.readout._landmark_kernel import landmarks
-from sdgs.readout._scaling import possible_scalings
-from sdgs.selection._cross_fit import (
-    MOST_ROWS,
-    CVResult,
-    coordinate_search,
-    costs_of_a_search,
-    relative_cost,
-    rows_tried,
+from sdgs._utils._progress import Task
+from sdgs._utils._validation import check_int, check_number
+from sdgs.estimators._sdgs_model import SDGSModel
+from sdgs.readout._parameters import PipelineParameters
+from sdgs.readout._pipeline import ReadoutContext
+from sdgs.readout._samples import Samples
+from sdgs.readout._scaling import suitable_scalings
+from sdgs.selection._budgeted_search import BudgetedSearch
+from sdgs.selection._candidate import CVResult
+from sdgs.selection._cost_model import CostModel
+from sdgs.selection._defaults import (
+    ALPHAS,
+    DENSE_GAMMA,
+    HUBERS,
+    MAX_CV_SAMPLES,
+    MAX_UNCONDITIONAL_RANK,
+    MIN_SAMPLES_PER_DIMENSION,
+    NEARBY_PENALTIES,
+    PENALTIES,
+    RANKS,
+    SPARSE_GAMMA,
+    START_ALPHA,
+    START_RANK,
 )
-
-_RANKS = (2, 4, 8)
-_ALPHAS = (0.05, 0.1, 0.2)
-_GAMMA = {False: 2.0, True: 1.5}  # the latter for sparse samples
-_LEVEL = 0.01  # settings that are worse by more than this are not averaged with the best
-_NEAR = 2  # steps: how much further or less penalties go when settings are tried on more samples
 
 
 class SDGSClassifierCV(SDGSModel):
-    """SDGS that finds its parameters by cross-validation, and averages the best few settings.
+    """SDGS with parameters found by cross-validation, averaged over the best few candidates.
 
-    A setting is a scaling of the samples, a kernel or none, a weight of the residual, a rank and a weight of the group
-    penalty; the parameters of :class:`SDGSClassifier`, which says what each means. The search begins at that class's
-    defaults and goes along one parameter after the other, in this order, as far as predictions get better. Every
-    setting is tried with all ridge penalties, on the same folds, and settings that differ in ``alpha`` alone share
-    their decompositions. Then the best ``n_averaged`` settings are fitted to all samples, as far as ``budget`` allows
-    and they are about as good as the best. What they say on average is calibrated and decided on, as for one.
+    A candidate is a scaling, a kernel or none, a weight of the residual, a rank and a weight of the group penalty: the
+    parameters of :class:`SDGSClassifier`, where they are described. The search starts at that class's defaults and goes
+    along one parameter after the other, in this order, while predictions improve. Every candidate is evaluated with all
+    ridge penalties, on the same folds; candidates that differ in ``alpha`` alone share their decompositions. Then the
+    best ``n_averaged`` candidates are fitted to all samples, if they are about as good as the best and the ``budget``
+    allows it. Their average score is calibrated and decided on as for one.
 
     Parameters
     ----------
     n_components : int, sequence of ints or "auto", default="auto"
-        Dimensions of the labels' subspaces to choose from, in order. ``"auto"`` is 2, 4 and 8, but 8 only if the
-        subspaces together then have no more dimensions than there are features, or than a tenth of the samples.
+        Dimensions of the labels' subspaces to choose from, in order. ``"auto"`` is 2, 4 and 8, but 8 only if all
+        subspaces together then have at most p or n / 10 dimensions.
     alphas : float, sequence of floats or "auto", default="auto"
         Weights of the group penalty to choose from, in order. ``"auto"`` is 0.05, 0.1 and 0.2.
     hubers : float, None, sequence of such, or "auto", default="auto"
         Weights of the residual to choose from, in order. ``"auto"`` is None, 0.05 and 0.025 for dense samples, and
-        None alone for sparse ones.
+        None for sparse ones.
     gammas : float, None, sequence of such, or "auto", default="auto"
         Kernels to choose from, in order. ``"auto"`` is None and 2 for dense samples, None and 1.5 for sparse ones.
     penalties : float or sequence of floats, default=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
         Ridge penalties to choose from.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
-        How samples are made comparable. ``"auto"`` tries what may suit them: ``"idf"`` and ``"rows"`` for sparse
-        ones, ``"rows"`` and ``"columns"`` for dense ones; but only ``"columns"`` for dense ones of which a feature is
-        often negative, and only ``"rows"`` for sparse ones with missing entries.
+        How samples are scaled. ``"auto"`` tries ``"idf"`` and ``"rows"`` for sparse samples, ``"rows"`` and
+        ``"columns"`` for dense ones; but only ``"columns"`` for dense samples with a feature that is negative in more
+        than 20 % of its entries, and only ``"rows"`` for sparse ones with missing entries.
     n_averaged : int, default=3
-        Settings that are averaged, if as many are within a point of the best. Prediction takes as many times as long.
-        With kernels each has landmarks of its own where there are more samples than ``max_rows``.
+        Maximum number of averaged candidates; each is within a point of the best. Prediction takes as many times as
+        long. With kernels each has its own landmarks if there are more samples than ``max_rows``.
     budget : float, default=10
-        Most that is spent, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a rule of
-        thumb, so that results do not depend on the clock. At least one setting is tried and fitted.
+        Maximum cost, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a cost model, so that
+        results do not depend on the clock. At least one candidate is evaluated and fitted.
     max_rows : int, default=3000
-        Samples that settings are tried on, at most; drawn at random. Then the settings that are averaged are tried on
-        all of them, or 50,000, with labels read from no more parts than before and penalties near those that were best.
+        Maximum number of samples that candidates are evaluated on, drawn at random. If there are more, those to be
+        averaged are evaluated once more on up to 50,000, with the feature blocks that were chosen before or fewer, and
+        with penalties near the best.
     residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
-        If not 0, a line on standard error for each setting that is tried.
+        If not 0, one line per candidate on standard error.
     checkpoint : str, Path or None, default=None
         As for :class:`SDGSClassifier`.
 
     Attributes
     ----------
     cv_results_ : dict of lists
-        For each setting that was tried: ``params``, ``score`` (``metric`` in cross-validation, less the loss for the
-        Hamming loss), ``penalty``, ``read_from``, ``seconds``, and ``averaged``, whether it is one of the best.
+        For each candidate: ``params``, ``score`` (``metric`` in cross-validation, negative for the Hamming loss),
+        ``penalty``, ``read_from``, ``seconds``, and ``averaged``, whether it is one of the averaged ones.
     best_score_ : float
-        That of the setting where the search ended, on the samples that it was tried on.
+        The score of the candidate where the search ended, on the samples that it was evaluated on.
     best_params_ : dict
-        That setting. Another may have scored higher by less than a tenth of a point.
+        That candidate. Another may have scored higher by less than a tenth of a point.
     scaling_, huber_, gamma_, n_components_, alpha_, penalty_, read_from_
         The same, one by one.
     decomposition_, components_, scaler_, n_iter_
-        Of the best setting, as for :class:`SDGSClassifier`; so are ``transform`` and ``contributions``.
+        Of the best candidate, as for :class:`SDGSClassifier`; ``transform`` and ``contributions`` use it too.
     classes_, n_features_in_, feature_names_in_
         As for :class:`SDGSClassifier`.
 
@@ -150,105 +154,86 @@ class SDGSClassifierCV(SDGSModel):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _fit(self, X: Any, labels: Any) -> None:
-        self._check_thresholds(labels.shape[1])
-        labels, scalings, training = labels.tocsr(), scalings_of(X), self._training()
-        n, k = labels.shape
-        penalties = tuple(sorted(_given(self.penalties, ())))
-        cross_fit = self._cross_fit(X, labels, scalings, training, penalties, most=self.max_rows)
-        axes = self._axes(X, k)
-        start = PipelineParameters(**{name: _first(name, values) for name, values in axes})
-        rows, of_fit = cross_fit.rows.size, rows_tried(n, k, len(PENALTIES))
-        trying, fitting = costs_of_a_search(n, rows, of_fit, self.cv, sparse=is_sparse(X))
-        spent, seconds = 0.0, list[float]()
+    def _fit_samples(self, samples: Samples, labels: Any) -> None:
+        (n, p), k = samples.shape, labels.shape[1]
+        context = self._context(samples)
+        penalties = tuple(sorted(_as_tuple(self.penalties, ())))
+        evaluator = self._evaluator(samples, labels, context, penalties, self.max_rows)
+        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, self.n_landmarks, samples.is_sparse)
+        complete = not samples.column_statistics.missing
+        search = BudgetedSearch(evaluator, costs, self.budget, self.n_averaged, complete)
+        axes = self._axes(samples, k)
+        start = PipelineParameters(**{name: _start_value(name, values) for name, values in axes})
+        with self._task.part("choose", n_parts=None, share=0.75) as task:
+            best, results = search.run(start, axes, task, lambda result: self._report(search, result, task))
+        averaged = search.select_averaged(best, results)
+        self._set_results(best, results, search.seconds, averaged)
+        averaged_results = [results[i] for i in averaged]
+        evaluate_again = evaluator.rows.size < n
+        with self._task.part("learn", n_parts=(1 + evaluate_again) * len(averaged), share=0.25) as task:
+            if evaluate_again:
+                averaged_results = self._evaluate_again(samples, labels, context, penalties, averaged_results, task)
+            self._fit_pipelines(samples, labels, context, averaged_results, task)
+        parameters = averaged_results[0].parameters
+        self.gamma_, self.n_components_, self.alpha_ = parameters.gamma, parameters.n_components, parameters.alpha
 
-        def cost_of(setting: PipelineParameters, learnt_from: int) -> float:
-            sparse = is_sparse(X)
-            number = landmarks(self.n_landmarks, learnt_from, sparse=sparse)
-            return relative_cost(setting, k, X.shape[1], number, sparse=sparse)
+    def _report(self, search: BudgetedSearch, result: CVResult, task: Task) -> None:
+        task.report(f"{self.metric} {abs(result.value):.3f}")
+        if self.verbose:
+            parameters = ", ".join(f"{name}={value}" for name, value in result.parameters.as_dict().items())
+            sys.stderr.write(f"{search.spent:.1f} of {self.budget:g} fits: {parameters}: ")
+            sys.stderr.write(f"{self.metric} {abs(result.value):.4f} ({search.seconds[-1]:.1f} s)\n")
 
-        def cost_to_try(setting: PipelineParameters) -> float:
-            return float(trying * cost_of(setting, cross_fit.rows.size * (self.cv - 1) // self.cv))
-
-        def cost_to_fit(setting: PipelineParameters) -> float:
-            return fitting * cost_of(setting, n)
-
-        complete = not on_workers(X) and not has_missing(X)
-
-        def worth_it(setting: PipelineParameters, best: CVResult) -> bool:
-            """Whether it matters, and could be used if it turns out to be the best, and averaged with simple ones."""
-            unread = best.setting.gamma is not None and "code" not in best.read_from
-            if unread and complete and setting.huber is None and _but_codes(setting) == _but_codes(best.setting):
-                return False
-            others = min(self.n_averaged - 1, len(seconds))
-            cost = cost_to_try(setting) + cost_to_fit(setting) + fitting * others
-            return bool(spent + cost <= self.budget)
-
-        def attempt(setting: PipelineParameters) -> CVResult:
-            nonlocal spent
-            cost = cost_to_try(setting)
-            spent += cost
-            began = perf_counter()
-            with choosing.part("setting", n_parts=self.cv + 1, share=cost / self.budget) as task:
-                trial = cross_fit(setting, task)
-            seconds.append(perf_counter() - began)
-            choosing.say(f"{self.metric} {abs(trial.value):.3f}")
-            if self.verbose:
-                chosen = ", ".join(f"{name}={value}" for name, value in setting.parameters().items())
-                sys.stderr.write(f"{spent:.1f} of {self.budget:g} fits: {chosen}: ")
-                sys.stderr.write(f"{self.metric} {abs(trial.value):.4f} ({seconds[-1]:.1f} s)\n")
-            return trial
-
-        with self._task.part("choose", n_parts=None, share=0.75) as choosing:
-            first, tried = coordinate_search(start, axes, attempt, worth_it)
-        costs = [cost_to_fit(trial.setting) for trial in tried]
-        ranked = self._to_average(first, tried, costs, self.budget - spent)
-        best = [tried[i] for i in ranked]
+    def _set_results(self, best: CVResult, results: list[CVResult], seconds: list[float], averaged: list[int]) -> None:
         self.cv_results_: dict[str, list[Any]] = {
-            "params": [trial.setting.parameters() for trial in tried],
-            "score": [trial.value for trial in tried],
-            "penalty": [trial.penalty for trial in tried],
-            "read_from": [trial.read_from for trial in tried],
+            "params": [result.parameters.as_dict() for result in results],
+            "score": [result.value for result in results],
+            "penalty": [result.choice.penalty for result in results],
+            "read_from": [result.choice.read_from for result in results],
             "seconds": seconds,
-            "averaged": [i in ranked for i in range(len(tried))],
+            "averaged": [i in averaged for i in range(len(results))],
         }
-        self.best_score_, self.best_params_ = first.value, first.setting.parameters()
-        again = cross_fit.rows.size < n
-        with self._task.part("learn", n_parts=(1 + again) * len(best), share=0.25) as learning:
-            if again:
-                places = [penalties.index(trial.penalty) for trial in best]
-                near = penalties[max(min(places) - _NEAR, 0) : max(places) + _NEAR + 1]
-                on_all = self._cross_fit(X, labels, scalings, training, near, most=max(self.max_rows, MOST_ROWS))
-                drawn = [replace(trial, setting=replace(trial.setting, draw=i)) for i, trial in enumerate(best)]
-                best = [on_all(t.setting, parts=t.read_from) for t in learning.each("choose again", drawn)]
-            self._read_out(X, labels, scalings, training, best, learning)
-        self._set_attributes()
-        setting = best[0].setting
-        self.gamma_, self.n_components_, self.alpha_ = setting.gamma, setting.n_components, setting.alpha
+        self.best_score_, self.best_params_ = best.value, best.parameters.as_dict()
 
-    def _to_average(self, first: CVResult, tried: list[CVResult], costs: list[float], left: float) -> list[int]:
-        """Where the search ended, and after it the best settings that are about as good, as far as the budget goes."""
-        ranked: list[int] = []
-        for i in sorted(range(len(tried)), key=lambda i: (tried[i] is not first, -tried[i].value)):
-            level = tried[i].value >= first.value - _LEVEL and costs[i] <= left
-            if not ranked or (level and len(ranked) < self.n_averaged):
-                ranked.append(i)
-                left -= costs[i]
-        return ranked
-
-    def _axes(self, X: Any, n_labels: int) -> list[tuple[str, tuple[Any, ...]]]:
-        """What is chosen from, parameter by parameter, in the order of the search.
-
-        What no linear method can tell apart may look corrupted to it: so kernels come before ``huber``.
-        """
-        ranks = tuple(rank for rank in _RANKS if rank <= 4 or rank * n_labels <= max(X.shape[1], X.shape[0] / 10))
-        # Entries of sparse data are words and the like: few, and none of them wild. So no huber for them.
+    def _evaluate_again(
+        self,
+        samples: Samples,
+        labels: Any,
+        context: ReadoutContext,
+        penalties: tuple[float, ...],
+        results: list[CVResult],
+        task: Task,
+    ) -> list[CVResult]:
+        """The candidates evaluated on more samples, each with its own landmarks and with penalties near the best."""
+        indices = [penalties.index(result.choice.penalty) for result in results]
+        nearby = penalties[max(min(indices) - NEARBY_PENALTIES, 0) : max(indices) + NEARBY_PENALTIES + 1]
+        evaluator = self._evaluator(samples, labels, context, nearby, max(self.max_rows, MAX_CV_SAMPLES))
         return [
-            ("scaling", possible_scalings(X) if self.scaling == "auto" else (self.scaling,)),
-            ("gamma", _given(self.gammas, (None,) if on_workers(X) else (None, _GAMMA[is_sparse(X)]))),
-            ("huber", _given(self.hubers, (None,) if is_sparse(X) else HUBERS)),
-            ("n_components", _given(self.n_components, ranks)),
-            ("alpha", _given(self.alphas, _ALPHAS)),
+            evaluator.evaluate(replace(result.parameters, landmark_draw=i), max_blocks=result.choice.read_from)
+            for i, result in task.each("choose again", list(enumerate(results)))
+        ]
+
+    def _axes(self, samples: Samples, n_labels: int) -> list[tuple[str, tuple[Any, ...]]]:
+        """The values of each parameter, in the order of the search.
+
+        Kernels come before ``huber``, because to a linear method labels that it cannot separate look like corruption.
+        """
+        n, p = samples.shape
+        ranks = tuple(
+            rank
+            for rank in RANKS
+            if rank <= MAX_UNCONDITIONAL_RANK or rank * n_labels <= max(p, n / MIN_SAMPLES_PER_DIMENSION)
+        )
+        gammas = (None, SPARSE_GAMMA if samples.is_sparse else DENSE_GAMMA) if samples.supports_kernel else (None,)
+        # Entries of sparse data are counts of words and the like: few, and not corrupted.
+        hubers = (None,) if samples.is_sparse else HUBERS
+        scalings = suitable_scalings(samples.column_statistics) if self.scaling == "auto" else (self.scaling,)
+        return [
+            ("scaling", scalings),
+            ("gamma", _as_tuple(self.gammas, gammas)),
+            ("huber", _as_tuple(self.hubers, hubers)),
+            ("n_components", _as_tuple(self.n_components, ranks)),
+            ("alpha", _as_tuple(self.alphas, ALPHAS)),
         ]
 
     def _check_parameters(self) -> None:
@@ -263,30 +248,26 @@ class SDGSClassifierCV(SDGSModel):
         _check_values(self.penalties, "penalties", check_number, auto=False, positive=True)
 
 
-def _given(values: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
+def _as_tuple(values: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One value or several as a tuple; "auto" as the default."""
     if isinstance(values, str):
         return default
     return tuple(values) if np.ndim(values) else (values,)
 
 
-def _but_codes(setting: PipelineParameters) -> PipelineParameters:
-    """Without what only codes depend on."""
-    return replace(setting, n_components=0, alpha=0.0)
-
-
-def _first(name: str, values: tuple[Any, ...]) -> Any:
-    """Where the search begins: at the default of SDGSClassifier, if it may."""
-    usual = {"huber": None, "gamma": None, "n_components": 4, "alpha": 0.1}
-    return usual[name] if name in usual and usual[name] in values else values[0]
+def _start_value(name: str, values: tuple[Any, ...]) -> Any:
+    """The default of SDGSClassifier if it is among the values, else the first of them."""
+    defaults = {"huber": None, "gamma": None, "n_components": START_RANK, "alpha": START_ALPHA}
+    return defaults[name] if name in defaults and defaults[name] in values else values[0]
 
 
 def _check_values(
     values: Any, name: str, check: Callable[..., Any], *, auto: bool = True, none: bool = False, **options: Any
 ) -> None:
-    """One value or a sequence of different ones, each of which passes ``check``; or "auto"; and one may be None."""
+    """Check one value or a sequence of different ones by ``check``; "auto" and None are valid if said so."""
     if auto and isinstance(values, str) and values == "auto":
         return
-    several = _given(values, ())
+    several = _as_tuple(values, ())
     if isinstance(values, str) or np.ndim(values) > 1 or len(several) == 0 or len(set(several)) < len(several):
         what = 'a value, a sequence of different values, or "auto"' if auto else "a sequence of different values"
         raise ValueError(f"{name} must be {what}; got {values!r}.")

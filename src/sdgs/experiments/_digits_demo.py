@@ -20,7 +20,7 @@ from sdgs import metrics
 from sdgs.datasets import CompositeDigits, make_composite_digits
 from sdgs.displays._parts_figure import plot_parts
 from sdgs.estimators._classifier import SDGSClassifier
-from sdgs.persistence._atomic_write import write_whole
+from sdgs.persistence._atomic_write import write_atomically
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def draw_demo(result: DemoResult, path: Path, *, n_samples: int = 6) -> None:
     )
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix[1:].lower())
-    write_whole(path, picture.getvalue())
+    write_atomically(path, picture.getvalue())
 
 
 def _some_of_each(true: NDArray[Any], predicted: NDArray[Any], n: int) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from sdgs.experiments._extended_tables import beyond_csv, beyond_markdown, cells
 from sdgs.experiments._protocol import METHODS, RULES
 from sdgs.experiments._published import MEASURE_TITLES, MEASURES, SETS
 from sdgs.experiments._result_tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
-from sdgs.persistence._atomic_write import write_whole
+from sdgs.persistence._atomic_write import write_atomically
 
 
 def write_report(folder: str | Path) -> Path:
@@ -42,13 +42,13 @@ def write_report(folder: str | Path) -> Path:
     beyond = _beyond(records)
     page = template("sdgs.experiments", "report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
     if beyond is not None:
-        write_whole(folder / "beyond.csv", beyond["csv"])
-        write_whole(folder / "beyond.md", beyond["markdown"])
+        write_atomically(folder / "beyond.csv", beyond["csv"])
+        write_atomically(folder / "beyond.md", beyond["markdown"])
         for study in beyond["studies"]:
-            write_whole(folder / f"beyond-{study['kind']}.svg", study["picture"])
-    write_whole(folder / "tables.csv", to_csv(rows))
-    write_whole(folder / "tables.md", to_markdown(rows, [line["cells"] for line in statistics]))
-    write_whole(folder / "report.html", page)
+            write_atomically(folder / f"beyond-{study['kind']}.svg", study["picture"])
+    write_atomically(folder / "tables.csv", to_csv(rows))
+    write_atomically(folder / "tables.md", to_markdown(rows, [line["cells"] for line in statistics]))
+    write_atomically(folder / "report.html", page)
     return folder / "report.html"
 
 

@@ -22,7 +22,7 @@ from sdgs._utils._validation import check_int
 from sdgs.experiments._extended_comparison import DIGITS, TITLES
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, Task
 from sdgs.experiments._tasks import data_signature, run_task
-from sdgs.persistence._atomic_write import write_whole
+from sdgs.persistence._atomic_write import write_atomically
 
 _LONG = 20.0  # tasks with a larger cost have a process of their own, so that both cores are busy to the end
 
@@ -84,7 +84,7 @@ def run(
                 left.unlink(missing_ok=True)
         for task in todo:
             (folder / task.file).unlink(missing_ok=True)
-        write_whole(folder / "protocol.json", json.dumps(asdict(protocol), indent=1))
+        write_atomically(folder / "protocol.json", json.dumps(asdict(protocol), indent=1))
         failures = _work_off(_jobs(todo), protocol, folder, home, n_jobs, sum(task.cost for task in tasks), progress)
         for dataset, method, seed, rule in product(protocol.datasets, protocol.methods, protocol.seeds, RULES):
             path = folder / "runs" / run_file(dataset, method, seed, rule)
@@ -92,7 +92,7 @@ def run(
             if content is None:
                 path.unlink(missing_ok=True)
             else:
-                write_whole(path, json.dumps(content, indent=1))
+                write_atomically(path, json.dumps(content, indent=1))
     if failures:
         raise ExperimentError("\n".join(failures))
 
@@ -209,7 +209,7 @@ def _do(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, to
         with threadpool_limits(1):
             for task in job:
                 record = run_task(task, protocol, home)
-                write_whole(folder / task.file, json.dumps(record, indent=1))
+                write_atomically(folder / task.file, json.dumps(record, indent=1))
     except Exception as error:
         to_parent.send(f"{type(error).__name__}: {error}"[:2000])  # more might not fit into the pipe
         os._exit(1)

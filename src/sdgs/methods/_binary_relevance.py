@@ -78,5 +78,5 @@ class BinaryRelevance(MultiLabelClassifier):
     def _scores(self, X: Any) -> NDArray[Any]:
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
-    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+    def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(scores > 0)

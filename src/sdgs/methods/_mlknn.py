@@ -79,5 +79,5 @@ class MLkNN(MultiLabelClassifier):
         present = self.prior_ * self.likelihood_[1, labels, count]
         return np.asarray(present / (present + absent))
 
-    def _positive(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+    def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(scores > 0.5)

@@ -3,7 +3,7 @@
 ::
 
     8 bytes    N, little-endian
-    N bytes    JSON: dtype, shape and place of each array, and some strings about the file
+    N bytes    JSON: dtype, shape and place of each array, and metadata of the file
     the rest   the arrays, one after the other, without a gap
 
 Nothing in it is compressed, named like a path, or code. So its size bounds what reading it takes, and there is nothing
@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.persistence._atomic_write import write_whole
+from sdgs.persistence._atomic_write import write_atomically
 
 Array = NDArray[Any]
 
@@ -30,16 +30,16 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 _CHECKSUM = "sha256"  # of all that stands before it
 _CHECKSUM_SIZE = 32
-_ABOUT = "__metadata__"
-_MOST_HEADER = 100_000_000  # as for safetensors
-_MOST = 1 << 48  # of a dimension: so that no product of two overflows
+_METADATA = "__metadata__"
+_MAX_HEADER_BYTES = 100_000_000  # as for safetensors
+_MAX_DIMENSION = 1 << 48  # of a dimension: so that no product of two overflows
 
-# What goes wrong while something is made from a file that does not hold what it should.
-BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+# Errors while an object is made from a file that does not hold what it should.
+CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 class ModelFileError(ValueError):
-    """A file that is no model file, is damaged, or is too new; or a model that no file can hold."""
+    """A file that is not a model file, is damaged, or is too new; or a model that no file can hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,11 @@ class Content:
 
 def write(path: Path, kind: str, version: int, library: str, document: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file of format ``kind``; it appears whole or not at all."""
-    # Sums of products depend on it in the last digit, so it must come back.
+    # The memory order is kept, because the last digits of products depend on it.
     transposed = [name for name, array in arrays.items() if not array.flags.c_contiguous and array.flags.f_contiguous]
     stored = {name: _little_endian(array.T if name in transposed else array) for name, array in arrays.items()}
     header: dict[str, Any] = {
-        _ABOUT: {
+        _METADATA: {
             "format": kind,
             "version": str(version),
             "library": library,
@@ -73,12 +73,12 @@ def write(path: Path, kind: str, version: int, library: str, document: Any, arra
     header[_CHECKSUM] = {"dtype": "U8", "shape": [_CHECKSUM_SIZE], "data_offsets": [end, end + _CHECKSUM_SIZE]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    if len(text) > _MOST_HEADER:
-        raise ModelFileError(f"the names take {len(text)} bytes; no more than {_MOST_HEADER} can be stored.")
-    write_whole(path, _parts(len(text).to_bytes(8, "little") + text, stored))
+    if len(text) > _MAX_HEADER_BYTES:
+        raise ModelFileError(f"the names take {len(text)} bytes; no more than {_MAX_HEADER_BYTES} can be stored.")
+    write_atomically(path, _content_parts(len(text).to_bytes(8, "little") + text, stored))
 
 
-def _parts(header: bytes, arrays: Mapping[str, Array]) -> Iterator[Any]:
+def _content_parts(header: bytes, arrays: Mapping[str, Array]) -> Iterator[Any]:
     checksum = sha256(header)
     yield header
     for array in arrays.values():
@@ -94,13 +94,13 @@ def _little_endian(array: Array) -> Array:
 
 def read(path: Path, kind: str, versions: Collection[int]) -> Content:
     """The content of a file of format ``kind``. Anything else is a :class:`ModelFileError`, or an OSError."""
-    path.stat()  # says that there is none
+    path.stat()  # raises FileNotFoundError
     if not path.is_file():
         raise ModelFileError(f"{path} is not a file.")
     try:
         with path.open("rb") as file:
             return _read(file, path.stat().st_size, kind, versions)
-    except BROKEN as error:
+    except CONTENT_ERRORS as error:
         reason = str(error) or type(error).__name__
         raise ModelFileError(f"{path} cannot be read as {kind}: {reason}") from None
 
@@ -109,15 +109,15 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or length > size - 8:
-        raise ValueError("it is of another kind, or was cut off.")
-    if length > _MOST_HEADER:
+        raise ValueError("it has another format, or is truncated.")
+    if length > _MAX_HEADER_BYTES:
         raise ValueError("its header is too long.")
     text = file.read(length)
-    header = _parsed(text.decode())
-    about = header.pop(_ABOUT) if isinstance(header, dict) and _ABOUT in header else None
-    if not isinstance(about, dict) or about.get("format") != kind:
-        raise ValueError("it is of another kind.")
-    version, library = about.get("version"), about.get("library")
+    header = _parse_json(text.decode())
+    metadata = header.pop(_METADATA) if isinstance(header, dict) and _METADATA in header else None
+    if not isinstance(metadata, dict) or metadata.get("format") != kind:
+        raise ValueError("it has another format.")
+    version, library = metadata.get("version"), metadata.get("library")
     if not (isinstance(library, str) and isinstance(version, str) and re.fullmatch("[1-9][0-9]{0,5}", version)):
         raise ValueError("its header is damaged.")
     if int(version) not in versions:
@@ -125,7 +125,7 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
             f"it has format version {version}, written by sdgs {library[:40]!r}. This sdgs reads up to version "
             f"{max(versions)}: install a newer one."
         )
-    tensors = _checked(header, size - 8 - length)
+    tensors = _check_header(header, size - 8 - length)
     checksum = sha256(start + text)
     arrays = {}
     for name, (dtype, shape) in tensors.items():
@@ -134,24 +134,24 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
         array: Array = np.empty(shape, dtype=dtype)
         raw = array.reshape(-1).view(np.uint8).data
         if file.readinto(raw) != raw.nbytes:  # type: ignore[attr-defined]
-            raise ValueError("it was cut off.")
+            raise ValueError("it is truncated.")
         checksum.update(raw)
         arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     if file.read(_CHECKSUM_SIZE + 1) != checksum.digest():
         raise ValueError("it is damaged: its checksum is wrong.")
-    for name in _parsed(about["transposed"]):
+    for name in _parse_json(metadata["transposed"]):
         arrays[name] = arrays[name].T
-    return Content(int(version), library, _parsed(about["document"]), arrays)
+    return Content(int(version), library, _parse_json(metadata["document"]), arrays)
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no number.")
+        raise ValueError(f"{constant} is not a number.")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("its JSON has a name twice.")
+            raise ValueError("its JSON repeats a name.")
         return found
 
     try:
@@ -160,7 +160,7 @@ def _parsed(text: str) -> Any:
         raise ValueError("its JSON is damaged.") from None
 
 
-def _checked(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+def _check_header(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """(dtype, shape) of each array, in order, if together they are exactly the ``size`` bytes that there are."""
     found = {}
     end = 0
@@ -172,11 +172,11 @@ def _checked(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[in
             raise ValueError("its header is damaged.")
         dtype = _DTYPES[code]
         if offsets != [end, end + math.prod(shape) * np.dtype(dtype).itemsize]:
-            raise ValueError("its arrays do not follow each other.")
+            raise ValueError("its arrays are not contiguous.")
         end = offsets[1]
         found[name] = dtype, tuple(shape)
     if end != size:
-        raise ValueError("it was cut off, or has something after its end.")
+        raise ValueError("it is truncated, or has data after its end.")
     if list(found)[-1:] != [_CHECKSUM] or found[_CHECKSUM] != ("|u1", (_CHECKSUM_SIZE,)):
         raise ValueError("it has no checksum.")
     return found
@@ -184,19 +184,21 @@ def _checked(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[in
 
 def _is_shape(value: Any) -> bool:
     return (
-        isinstance(value, list) and len(value) <= 2 and all(type(item) is int and 0 <= item <= _MOST for item in value)
+        isinstance(value, list)
+        and len(value) <= 2
+        and all(type(item) is int and 0 <= item <= _MAX_DIMENSION for item in value)
     )
 
 
-class ArraysOf:
-    """The arrays of a file, each of which is taken once, if it is what it should be."""
+class CheckedArrays:
+    """The arrays of a file; each is taken once, after checks of dtype, shape and range."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self._left = dict(arrays)
+        self._remaining = dict(arrays)
 
     def take(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> Array:
-        """Of floats (``kind`` "f"), integers ("i") or either, and of this shape, where None is any number."""
-        array = self._left.pop(name, None)
+        """An array of floats (``kind`` "f"), integers ("i") or either, with this shape; None is any number."""
+        array = self._remaining.pop(name, None)
         if array is None:
             raise ValueError(f"the array {name} is missing.")
         if array.dtype.kind not in kind:
@@ -208,21 +210,21 @@ class ArraysOf:
         return array
 
     def indices(self, name: str, below: int, size: int | None = None) -> Array:
-        """Numbers of rows, columns and the like: at least 0 and less than ``below``."""
+        """An array of indices, at least 0 and less than ``below``."""
         array = self.take(name, "i", size)
         if array.size and not (array.min() >= 0 and array.max() < below):
             raise ValueError(f"{name} is out of range.")
         return array
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of an array that is still to be taken; () also if there is none."""
-        return self._left[name].shape if name in self._left else ()
+        """The shape of an array that is not taken yet; () if there is none."""
+        return self._remaining[name].shape if name in self._remaining else ()
 
     def has(self, name: str) -> bool:
-        """Whether it is still there."""
-        return name in self._left
+        """Whether there is such an array that is not taken yet."""
+        return name in self._remaining
 
-    def finish(self) -> None:
-        """Nothing may be left."""
-        if self._left:
-            raise ValueError(f"the array {min(self._left)!r} has no meaning.")
+    def check_all_taken(self) -> None:
+        """Raise if an array is left that has no meaning."""
+        if self._remaining:
+            raise ValueError(f"the array {min(self._remaining)!r} has no meaning.")

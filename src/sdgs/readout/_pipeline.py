@@ -1,36 +1,116 @@
-"""A view of the samples, and how labels are read from it: what a fitted model has one or a few of."""
+"""A fitted pipeline: scaling, features and ridge regression of one set of parameters."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sdgs._utils._array_api import namespace
-from sdgs.readout._features import ReadoutFeatures
-from sdgs.readout._ridge import Ridge
+from sdgs.readout._features import ReadoutFeatures, fit_features
+from sdgs.readout._parameters import DecompositionOptions, PipelineParameters, RidgeChoice
+from sdgs.readout._relevance import f1_sample_weight
+from sdgs.readout._ridge import Ridge, RidgeRegression
+from sdgs.readout._samples import Samples, ScaledSamples
 from sdgs.readout._scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)
 class FittedPipeline:
-    """A view of the samples, and how labels are read from it; None the paper's way."""
+    """Scaling, features and ridge regression; without the latter (None) labels are read as in the paper."""
 
     scaling: Scaling
-    view: ReadoutFeatures
+    features: ReadoutFeatures
     ridge: Ridge | None
 
     def scores(self, X: Any, n_jobs: int | None) -> Any:
-        """Near 1 where a label is likely, near 0 where not."""
+        """Scores (n, k), near 1 for likely labels and near 0 for others."""
         assert self.ridge is not None
         width = self.ridge.coef.shape[1]
-        found = [
-            self.ridge.scores(parts)
-            for block, norms in self.scaled_blocks(X)
-            for parts in self.view.blocks(block, n_jobs, norms, width)
+        scores = [
+            self.ridge.scores(blocks)
+            for scaled, norms in self.scaled_blocks(X)
+            for blocks in self.features.transform_blocks(scaled, n_jobs, norms, width)
         ]
-        return namespace(found[0]).concat(found)
+        return namespace(scores[0]).concat(scores)
 
     def scaled_blocks(self, X: Any) -> Iterator[tuple[Any, Any]]:
-        """Samples scaled, and the norms that they had, some rows after the other: nothing is as large as X."""
-        step = self.view.block_rows(X)
+        """Scaled samples and their norms before scaling, by blocks of rows: nothing as large as X is allocated."""
+        step = self.features.rows_per_block(X)
         for start in range(0, X.shape[0], step):
-            yield self.scaling(X[start : min(start + step, X.shape[0]), :])
+            yield self.scaling.transform(X[start : min(start + step, X.shape[0]), :])
+
+
+@dataclass(frozen=True)
+class ReadoutContext:
+    """What the regressions of all parameters in a fit have in common.
+
+    Attributes
+    ----------
+    options : DecompositionOptions
+    mostly_zero : bool
+        Whether the data are mostly zero, as word counts are: then columns and samples are weighted.
+    metric : str
+        That samples are weighted for.
+    """
+
+    options: DecompositionOptions
+    mostly_zero: bool
+    metric: str
+
+
+def fit_regression(
+    samples: ScaledSamples,
+    labels: Any,
+    parameters: PipelineParameters,
+    context: ReadoutContext,
+    *,
+    read_from: Sequence[str],
+    leading: bool = False,
+    Y: Any = None,
+    cache: MutableMapping[Hashable, Any] | None = None,
+) -> tuple[ReadoutFeatures, RidgeRegression, tuple[int, ...]]:
+    """Fit features to scaled samples, and prepare the ridge regressions of labels on them.
+
+    Parameters
+    ----------
+    labels : csr_array of shape (n, k)
+    read_from : sequence of str
+        The feature blocks to read from.
+    leading : bool
+        Whether regressions on the first few of these blocks are needed too.
+    Y : ndarray of shape (n, k) or None
+        The labels as a dense array if the caller has one; it is faster.
+    cache : mutable mapping or None
+        See :func:`sdgs.readout._features.fit_features`.
+
+    Returns
+    -------
+    features, regression, widths
+        The last are the numbers of columns that regressions are prepared for.
+    """
+    features = fit_features(samples, labels, parameters, context.options, cache=cache)
+    widths = features.widths[: len(read_from)] if leading else (features.width_of(read_from),)
+    weighted_columns, sample_weight = None, None
+    if context.mostly_zero:
+        weighted_columns = features.column_slice("sample")
+        sample_weight = f1_sample_weight(labels, context.metric)
+    regression = samples.prepare_ridge(
+        features, labels if Y is None else Y, widths, weighted_columns, sample_weight, context.options.n_jobs
+    )
+    return features, regression, widths
+
+
+def fit_pipeline(
+    samples: Samples,
+    labels: Any,
+    parameters: PipelineParameters,
+    context: ReadoutContext,
+    choice: RidgeChoice | None,
+) -> FittedPipeline:
+    """Fit a pipeline to all samples; with ``choice`` None it has no ridge regression."""
+    scaling = samples.scaling(parameters.scaling)
+    scaled = samples.scale(scaling)
+    if choice is None:
+        features = fit_features(scaled, labels, parameters, context.options)
+        return FittedPipeline(scaling, features.for_prediction(), None)
+    features, regression, (width,) = fit_regression(scaled, labels, parameters, context, read_from=choice.read_from)
+    return FittedPipeline(scaling, features.for_prediction(), regression.ridge(choice.penalty, width))

@@ -1,13 +1,13 @@
-"""The compiled products of sparse features. Imported only where there are some."""
+"""Compiled products of sparse feature blocks. Imported only when there are some."""
 
 from sdgs._utils._numba import jit_cached
 
 
 @jit_cached
-def add_products(a_ptr, a_at, a_values, b_ptr, b_at, b_values, out):
-    """Add A^T B, for CSR A and B with as many rows."""
-    for row in range(a_ptr.size - 1):
-        for e in range(a_ptr[row], a_ptr[row + 1]):
-            value, sums = a_values[e], out[a_at[e]]
-            for f in range(b_ptr[row], b_ptr[row + 1]):
-                sums[b_at[f]] += value * b_values[f]
+def add_gram(a_indptr, a_indices, a_data, b_indptr, b_indices, b_data, out):
+    """Add A^T B to ``out``, for CSR matrices A and B with the same number of rows."""
+    for row in range(a_indptr.size - 1):
+        for i in range(a_indptr[row], a_indptr[row + 1]):
+            value, out_row = a_data[i], out[a_indices[i]]
+            for j in range(b_indptr[row], b_indptr[row + 1]):
+                out_row[b_indices[j]] += value * b_data[j]

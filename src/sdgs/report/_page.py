@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdgs._utils._templates import template
-from sdgs.persistence._atomic_write import write_whole
+from sdgs.persistence._atomic_write import write_atomically
 from sdgs.report._content import model_content
 
 _SCRIPTS = ("data.js", "measures.js", "labels.js", "maps.js", "pictures.js", "explorer.js")
@@ -77,7 +77,7 @@ def write_model_report(
         max_samples=max_samples,
         max_explained=max_explained,
     )
-    write_whole(path, rendered(content))
+    write_atomically(path, rendered(content))
     return path
 
 

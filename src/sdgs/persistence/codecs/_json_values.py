@@ -1,4 +1,4 @@
-"""Parameters, names and dtypes as JSON, and back: a fixed set of types, and nothing that a file could name."""
+"""Parameters, names and dtypes as JSON, and back: a fixed set of types; a file cannot name any other."""
 
 import math
 import re
@@ -8,110 +8,110 @@ import numpy as np
 
 from sdgs.persistence._container import ModelFileError
 
-_MOST_TEXT = 1 << 28  # bytes of an array of strings, which has room for the longest in each place
-_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_COLUMNS = {
-    *("bool", "boolean", "object", "float16", *_NUMBERS),
-    *(name.capitalize().replace("Ui", "UI") for name in _NUMBERS),  # those of pandas, which may be missing
-    *("Sparse[bool, False]", *(f"Sparse[{name}, 0]" for name in _NUMBERS if "int" in name)),
+_MAX_TEXT_BYTES = 1 << 28  # of an array of strings, which pads each to the longest
+_NUMBER_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+_COLUMN_DTYPES = {
+    *("bool", "boolean", "object", "float16", *_NUMBER_DTYPES),
+    *(name.capitalize().replace("Ui", "UI") for name in _NUMBER_DTYPES),  # pandas' own, which have missing values
+    *("Sparse[bool, False]", *(f"Sparse[{name}, 0]" for name in _NUMBER_DTYPES if "int" in name)),
 }
 
 
-def encoded(value: Any, what: str) -> Any:
-    """``value`` as JSON. ``what`` it is goes into the error if that cannot be."""
+def encode(value: Any, what: str) -> Any:
+    """``value`` as JSON; ``what`` names it in the error if JSON cannot hold it."""
     if value is None or _is_plain(value):
         return value
     if isinstance(value, np.generic | np.ndarray):
-        return _encoded_array(np.asarray(value), what)
+        return _encode_array(np.asarray(value), what)
     if type(value) is list:
-        return [encoded(item, what) for item in value]
+        return [encode(item, what) for item in value]
     if type(value) is tuple:
-        return {"tuple": [encoded(item, what) for item in value]}
+        return {"tuple": [encode(item, what) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
-        return {"dict": {key: encoded(item, what) for key, item in value.items()}}
+        return {"dict": {key: encode(item, what) for key, item in value.items()}}
     raise ModelFileError(f"{what} cannot be stored in a model file: it is {value!r}, a {type(value).__name__}.")
 
 
-def _encoded_array(array: Any, what: str) -> Any:
+def _encode_array(array: Any, what: str) -> Any:
     values = array.tolist()
     if array.dtype == object and array.ndim == 1 and all(map(_is_plain, values)):
         return {"numpy": "object", "value": values}
-    kind = "str" if array.dtype.kind == "U" else dtype_name(array.dtype, what)
-    if kind == "str" and array.nbytes > _MOST_TEXT:
+    kind = "str" if array.dtype.kind == "U" else encode_dtype(array.dtype, what)
+    if kind == "str" and array.nbytes > _MAX_TEXT_BYTES:
         raise ModelFileError(f"{what} cannot be stored in a model file: its strings take more than 256 MiB.")
     for item in array.ravel().tolist():
-        encoded(item, what)
+        encode(item, what)
     return {"numpy": kind, "value": values}
 
 
-def decoded(value: Any) -> Any:
-    """The opposite of ``encoded``."""
+def decode(value: Any) -> Any:
+    """The opposite of ``encode``."""
     if isinstance(value, list):
-        return [decoded(item) for item in value]
+        return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"tuple"} and isinstance(value["tuple"], list):
-        return tuple(decoded(item) for item in value["tuple"])
+        return tuple(decode(item) for item in value["tuple"])
     if set(value) == {"dict"} and isinstance(value["dict"], dict):
-        return {key: decoded(item) for key, item in value["dict"].items()}
+        return {key: decode(item) for key, item in value["dict"].items()}
     if set(value) != {"numpy", "value"}:
-        raise ValueError("it has a value of an unknown kind.")
+        raise ValueError("it has a value of an unknown type.")
     kind, values = value["numpy"], value["value"]
     if kind == "object":
         if not isinstance(values, list) or not all(map(_is_plain, values)):
-            raise ValueError("it has an object of an unknown kind.")
+            raise ValueError("it has an object of an unknown type.")
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array
     if kind == "str":
         texts = values if isinstance(values, list) else [values]
-        if 4 * len(texts) * max((len(text) for text in texts), default=0) > _MOST_TEXT:
+        if 4 * len(texts) * max((len(text) for text in texts), default=0) > _MAX_TEXT_BYTES:
             raise ValueError("its strings take too much memory.")
         return np.array(values, dtype=str)[()]
-    return np.array(values, dtype=dtype_of(kind))[()]
+    return np.array(values, dtype=decode_dtype(kind))[()]
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON gives it back as it is. Not NaN; nor surrogates, for two may come back as one character."""
+    """Whether JSON returns it unchanged. NaN is not; nor are surrogates, because two may return as one character."""
     if type(value) is str:
         return not any("\ud800" <= character <= "\udfff" for character in value)
     return type(value) in (bool, int) or (type(value) is float and math.isfinite(value))
 
 
-def dtype_name(dtype: Any, what: str) -> str:
+def encode_dtype(dtype: Any, what: str) -> str:
     """The name of a dtype of numbers or booleans."""
     if not re.fullmatch(r"[<>|][biuf][1248]", dtype.str):
         raise ModelFileError(f"{what} cannot be stored in a model file: its dtype is {dtype}.")
     return str(dtype.str)
 
 
-def dtype_of(name: Any) -> np.dtype[Any]:
-    """The opposite of ``dtype_name``."""
+def decode_dtype(name: Any) -> np.dtype[Any]:
+    """The opposite of ``encode_dtype``."""
     if not isinstance(name, str) or not re.fullmatch(r"[<>|][biuf][1248]", name):
         raise ValueError("it has an unknown dtype.")
     return np.dtype(name)
 
 
-def encoded_columns(columns: Any) -> dict[str, Any]:
+def encode_columns(columns: Any) -> dict[str, Any]:
     """The dtypes of a DataFrame, as JSON."""
     names = columns.index.tolist()
     for name, dtype in zip(names, columns.tolist(), strict=True):
         if not _is_plain(name):
             raise ModelFileError(
-                f"y has a column of the name {name!r}. A model file holds names that are strings or numbers: rename it."
+                f"y has a column named {name!r}. A model file holds names that are strings or numbers: rename it."
             )
-        if str(dtype) not in _COLUMNS:
+        if str(dtype) not in _COLUMN_DTYPES:
             raise ModelFileError(f"y's column {name!r} has dtype {dtype}, which a model file cannot hold.")
     return {
         "names": names,
         "names_dtype": str(columns.index.dtype),
-        "names_name": encoded(columns.index.name, "the name of y's columns"),
+        "names_name": encode(columns.index.name, "the name of y's columns"),
         "dtypes": [str(dtype) for dtype in columns],
     }
 
 
-def decoded_columns(content: dict[str, Any]) -> Any:
-    """The opposite of ``encoded_columns``."""
+def decode_columns(content: dict[str, Any]) -> Any:
+    """The opposite of ``encode_columns``."""
     try:
         import pandas as pd
     except ImportError:
@@ -122,12 +122,26 @@ def decoded_columns(content: dict[str, Any]) -> Any:
         raise ValueError("its labels have no names.")
     if len(set(names)) < len(names):
         raise ValueError("it has labels of the same name.")
-    if not isinstance(dtypes, list) or len(dtypes) != len(names) or not _COLUMNS.issuperset(dtypes):
+    if not isinstance(dtypes, list) or len(dtypes) != len(names) or not _COLUMN_DTYPES.issuperset(dtypes):
         raise ValueError("it has labels of an unknown dtype.")
     name = content["names_name"]
     if name is not None and not _is_plain(name):
-        raise ValueError("its labels have a name that is none.")
-    # Strings have the dtype that this pandas gives them, unless they were objects before.
-    known = content["names_dtype"] in ("object", "bool", *_NUMBERS)
-    index = pd.Index(names, dtype=content["names_dtype"] if known else None, name=name)
+        raise ValueError("the name of its labels is neither a string nor a number.")
+    # Strings get the dtype that this pandas gives them, unless they were objects.
+    keep_dtype = content["names_dtype"] in ("object", "bool", *_NUMBER_DTYPES)
+    index = pd.Index(names, dtype=content["names_dtype"] if keep_dtype else None, name=name)
     return pd.Series([pd.api.types.pandas_dtype(dtype) for dtype in dtypes], index=index, dtype=object)
+
+
+def check_fields(content: Any, *names: str) -> list[Any]:
+    """The values of an object that has exactly these fields."""
+    if not isinstance(content, dict) or set(content) != set(names):
+        raise ValueError(f"an object in its JSON must have the fields {', '.join(names)}, and has others.")
+    return [content[name] for name in names]
+
+
+def check_bool(value: Any) -> bool:
+    """``value`` if it is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"its JSON has {value!r} in place of true or false.")
+    return value

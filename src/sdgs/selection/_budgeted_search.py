@@ -1,0 +1,97 @@
+"""The search of SDGSClassifierCV: coordinate search within a budget, and which candidates are averaged."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+from sdgs._utils._progress import Task
+from sdgs.readout._parameters import PipelineParameters
+from sdgs.selection._candidate import CVResult
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
+from sdgs.selection._coordinate_search import coordinate_search
+from sdgs.selection._cost_model import CostModel
+from sdgs.selection._defaults import AVERAGING_TOLERANCE
+
+
+@dataclass(eq=False)
+class BudgetedSearch:
+    """Evaluates candidates while the budget lasts.
+
+    Attributes
+    ----------
+    evaluator, costs
+    budget : float
+        In fits of SDGSClassifier with its defaults.
+    n_averaged : int
+        Candidates that are averaged at most.
+    complete : bool
+        Whether no entry of the samples is missing.
+    spent : float
+        The budget spent so far.
+    seconds : list of float
+        The time that each evaluation took.
+    """
+
+    evaluator: CandidateEvaluator
+    costs: CostModel
+    budget: float
+    n_averaged: int
+    complete: bool
+    spent: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+
+    def run(
+        self,
+        start: PipelineParameters,
+        axes: Sequence[tuple[str, Sequence[Any]]],
+        task: Task,
+        report: Callable[[CVResult], None],
+    ) -> tuple[CVResult, list[CVResult]]:
+        """The best candidate found, and all that were evaluated; ``report`` is called with each result."""
+
+        def evaluate(candidate: PipelineParameters) -> CVResult:
+            cost = self.costs.evaluation_cost(candidate)
+            self.spent += cost
+            began = perf_counter()
+            n_parts = self.costs.n_folds + 1
+            with task.part("setting", n_parts=n_parts, share=cost / self.budget) as part:
+                result = self.evaluator.evaluate(candidate, part)
+            self.seconds.append(perf_counter() - began)
+            report(result)
+            return result
+
+        return coordinate_search(start, axes, evaluate, self._is_worthwhile)
+
+    def _is_worthwhile(self, candidate: PipelineParameters, best: CVResult) -> bool:
+        """Whether a candidate can differ from the best, and leaves budget to fit it and to average it with simple ones."""
+        code_is_unread = best.parameters.gamma is not None and "code" not in best.choice.read_from
+        if code_is_unread and self.complete and candidate.huber is None:
+            only_codes_differ = _without_code_parameters(candidate) == _without_code_parameters(best.parameters)
+            if only_codes_differ:
+                return False
+        n_others = min(self.n_averaged - 1, len(self.seconds))
+        cost = self.costs.evaluation_cost(candidate) + self.costs.fit_cost(candidate)
+        return bool(self.spent + (cost + self.costs.base_fit_cost * n_others) <= self.budget)
+
+    def select_averaged(self, best: CVResult, results: Sequence[CVResult]) -> list[int]:
+        """Indices of the candidates to average: see :func:`select_averaged`."""
+        costs = [self.costs.fit_cost(result.parameters) for result in results]
+        return select_averaged(best, results, costs, self.budget - self.spent, self.n_averaged)
+
+
+def select_averaged(
+    best: CVResult, results: Sequence[CVResult], costs: Sequence[float], budget: float, n_averaged: int
+) -> list[int]:
+    """The best candidate, and after it the ``n_averaged`` - 1 best that are about as good, as far as the budget goes."""
+    selected: list[int] = []
+    for i in sorted(range(len(results)), key=lambda i: (results[i] is not best, -results[i].value)):
+        is_level = results[i].value >= best.value - AVERAGING_TOLERANCE and costs[i] <= budget
+        if not selected or (is_level and len(selected) < n_averaged):
+            selected.append(i)
+            budget -= costs[i]
+    return selected
+
+
+def _without_code_parameters(parameters: PipelineParameters) -> PipelineParameters:
+    return replace(parameters, n_components=0, alpha=0.0)

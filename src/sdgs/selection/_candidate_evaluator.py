@@ -1,0 +1,175 @@
+"""Evaluating candidates by cross-validation, all on the same folds of the same samples."""
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from sdgs._utils._array_api import to_host
+from sdgs._utils._progress import Task
+from sdgs.persistence._checkpoint import Checkpoint, fingerprint
+from sdgs.readout._decision import Decision
+from sdgs.readout._features import feature_block_names
+from sdgs.readout._parameters import PipelineParameters, RidgeChoice
+from sdgs.readout._pipeline import ReadoutContext, fit_regression
+from sdgs.readout._samples import Samples, ScaledSamples
+from sdgs.selection._candidate import CVResult
+from sdgs.selection._cross_fit import FoldFit, Rows, Scorer, cross_fit_scores, draw_rows, make_folds, n_cv_samples
+from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
+from sdgs.selection._scaling_preview import preview_scalings
+
+Array = NDArray[np.floating[Any]]
+
+
+class CandidateEvaluator:
+    """Evaluates candidates on samples with labels (CSR).
+
+    What two candidates have in common is computed once: the scaled samples, the folds, and the decompositions if only
+    ``alpha`` differs. At most ``max_samples`` samples are used, drawn at random.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        labels: Any,
+        context: ReadoutContext,
+        *,
+        penalties: Sequence[float],
+        n_folds: int,
+        decision: Decision,
+        max_samples: int | None = None,
+        enough_test_samples: int = ENOUGH_TEST_SAMPLES,
+    ) -> None:
+        n, k = labels.shape
+        options = context.options
+        self._fingerprint = ""
+        if options.checkpoint is not None:
+            without_place = replace(options, n_jobs=None, checkpoint=None)
+            self._fingerprint = fingerprint(
+                *(samples.content, samples.shape, labels, labels.shape, without_place),
+                *(tuple(penalties), n_folds, decision, max_samples),
+            )
+        self.rows = draw_rows(n, n_cv_samples(n, k, len(penalties), max_samples), options.seed)
+        self._all_samples, self._samples, self._labels = samples, samples.take(self.rows), labels[self.rows]
+        self._context, self._penalties = context, tuple(penalties)
+        self._Y = self._labels.toarray().astype(np.float64)
+        self._folds = make_folds(len(self._Y), n_folds, options.seed, enough=enough_test_samples)
+        self._scorer = Scorer(self._Y[self._folds.test_rows], decision)
+        self._scaled: tuple[str | None, ScaledSamples] | None = None
+        self._caches: list[dict[Hashable, Any]] = []
+
+    @property
+    def test_rows(self) -> Rows:
+        """The samples that are predicted."""
+        return self.rows[self._folds.test_rows]
+
+    def evaluate(
+        self, parameters: PipelineParameters, task: Task | None = None, *, max_blocks: tuple[str, ...] | None = None
+    ) -> CVResult:
+        """Evaluate a candidate, unless a checkpoint has its result.
+
+        Labels are read from ``max_blocks`` at most (None: all feature blocks). ``task`` has a part per fold, and one
+        for the choice of the penalty.
+        """
+        task, blocks = task or Task(), max_blocks or feature_block_names(parameters)
+        folder = self._context.options.checkpoint
+        if folder is None:
+            return self._evaluate(parameters, blocks, task)
+        checkpoint = Checkpoint(folder, "trial", self._fingerprint, parameters, blocks)
+        arrays = checkpoint.load()
+        if arrays is not None:
+            try:
+                return self._restore(parameters, blocks, **arrays)
+            except (IndexError, TypeError, ValueError):
+                checkpoint.distrust("it does not fit the data.")
+        result = self._evaluate(parameters, blocks, task)
+        choice = [self._penalties.index(result.choice.penalty), len(result.choice.read_from)]
+        checkpoint.store(
+            {"choice": np.array(choice, dtype=np.int64), "value": np.array([result.value]), "scores": result.scores}
+        )
+        return result
+
+    def _restore(
+        self,
+        parameters: PipelineParameters,
+        blocks: tuple[str, ...],
+        choice: NDArray[np.int64],
+        value: Array,
+        scores: Array,
+    ) -> CVResult:
+        (penalty, n_blocks), (metric_value,) = choice.tolist(), value.tolist()
+        if scores.shape != self._scorer.Y.shape or scores.dtype != np.float64:
+            raise ValueError("scores must have one row per test sample and one column per label.")
+        if not 0 < n_blocks <= len(blocks):
+            raise ValueError("the number of feature blocks is out of range.")
+        ridge = RidgeChoice(self._penalties[penalty], blocks[:n_blocks])
+        return CVResult(parameters, ridge, metric_value, self.test_rows, scores)
+
+    def _evaluate(self, parameters: PipelineParameters, blocks: tuple[str, ...], task: Task) -> CVResult:
+        scaled = self._scale(parameters.scaling)
+        with warnings.catch_warnings():  # the fit to all samples will warn, once
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            scores = cross_fit_scores(
+                partial(self._fit_fold, scaled, parameters, blocks),
+                self._Y,
+                self._folds,
+                self._penalties,
+                len(blocks),
+                each=partial(task.each, "fold"),
+            )
+        with task.part("penalties"):
+            pairs = [(depth, i) for depth in range(len(blocks)) for i in range(len(self._penalties))]
+            depth, i = max(pairs, key=lambda pair: self._scorer.quick_value(scores[pair[0]][pair[1]]))
+        best = scores[depth][i]
+        choice = RidgeChoice(self._penalties[i], blocks[: depth + 1])
+        return CVResult(parameters, choice, self._scorer.value(best), self.test_rows, to_host(best))
+
+    def _scale(self, scaling: str | None) -> ScaledSamples:
+        if self._scaled is None or self._scaled[0] != scaling:  # at most one scaled copy at a time
+            self._scaled = scaling, self._samples.scale(self._all_samples.scaling(scaling))
+            self._caches = [{} for _ in self._folds.pairs]
+        return self._scaled[1]
+
+    def _fit_fold(
+        self,
+        scaled: ScaledSamples,
+        parameters: PipelineParameters,
+        blocks: Sequence[str],
+        train: Rows,
+        test: Rows,
+        i: int,
+    ) -> FoldFit:
+        features, regression, widths = fit_regression(
+            scaled.take(train),
+            self._labels[train],
+            parameters,
+            self._context,
+            read_from=blocks,
+            leading=True,
+            Y=self._Y[train],
+            cache=self._caches[i],
+        )
+        test_samples = scaled.take(test)
+        n_jobs = self._context.options.n_jobs
+        test_blocks = list(features.transform_blocks(test_samples.X, n_jobs, test_samples.norms, widths[-1]))
+        return FoldFit(regression, test_blocks, widths)
+
+    def best_scaling(self, names: Sequence[str], *, for_subspaces: bool) -> str:
+        """The best of several scalings by a quick preview: see :func:`preview_scalings`."""
+        if len(names) == 1:
+            return names[0]
+        return preview_scalings(
+            {name: self._all_samples.scaling(name) for name in names},
+            self._samples,
+            self._labels,
+            self._folds,
+            self._penalties,
+            self._scorer,
+            mostly_zero=self._context.mostly_zero,
+            for_subspaces=for_subspaces,
+        )

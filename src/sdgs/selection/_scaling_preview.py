@@ -1,0 +1,65 @@
+"""Choosing a scaling without decompositions: a ridge regression of the labels on the samples alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from sklearn.impute import SimpleImputer
+
+from sdgs._utils._array_api import take_rows, to_host
+from sdgs._utils._validation import has_missing
+from sdgs.readout._features import store_compactly, take_columns
+from sdgs.readout._relevance import most_relevant_columns
+from sdgs.readout._ridge import prepare_ridge
+from sdgs.readout._samples import ArraySamples
+from sdgs.readout._scaling import Scaling
+from sdgs.selection._cross_fit import FoldFit, Folds, Rows, Scorer, cross_fit_scores
+from sdgs.selection._defaults import PREVIEW_COLUMNS, SCALING_MARGIN
+
+
+def preview_scalings(
+    scalings: Mapping[str, Scaling],
+    samples: ArraySamples,
+    labels: Any,
+    folds: Folds,
+    penalties: Sequence[float],
+    scorer: Scorer,
+    *,
+    mostly_zero: bool,
+    for_subspaces: bool,
+    max_columns: int = PREVIEW_COLUMNS,
+) -> str:
+    """The name of the scaling with which a ridge regression of the labels on the samples predicts best.
+
+    This shows whether rare words matter more than frequent ones. It shows less well whether dense features are
+    measurements or parts of a sum: standardised parts of a sum gain up to 3 points of F1 here, and lose with subspaces.
+    So ``for_subspaces`` and dense samples the first scaling is taken unless another is better by ``SCALING_MARGIN``,
+    in F1 whatever the metric. Missing entries are replaced by column means.
+    """
+    is_cautious = for_subspaces and not samples.is_sparse
+    X = samples.X
+    if has_missing(X):
+        X = SimpleImputer(keep_empty_features=True).fit_transform(to_host(X))
+    if is_cautious:
+        scorer = replace(scorer, decision=replace(scorer.decision, metric="f1"))
+    Y = labels.toarray().astype(float)
+
+    def best_value(scaling: Scaling) -> float:
+        scaled = scaling.transform(X)[0]
+        columns = most_relevant_columns([scaled], labels, max_columns)
+        (Z,) = store_compactly(take_columns([scaled], columns))
+        (scores,) = cross_fit_scores(partial(_fit_fold, Z, Y, mostly_zero), Y, folds, penalties, 1)
+        return max(scorer.quick_value(one) for one in scores)
+
+    values = {name: best_value(scaling) for name, scaling in scalings.items()}
+    if is_cautious:
+        values[next(iter(values))] += SCALING_MARGIN
+    return max(values, key=lambda name: values[name])
+
+
+def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, train: Rows, test: Rows, _: int) -> FoldFit:
+    width = int(Z.shape[1])
+    weighted = slice(0, width) if mostly_zero else None
+    regression = prepare_ridge([[take_rows(Z, train)]], Y[train], (width,), weighted)
+    return FoldFit(regression, [[take_rows(Z, test)]], (width,))
