@@ -159,8 +159,8 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
         {"U": content.arrays["U"][1:]},
         {"C": content.arrays["C"].astype(np.float32)},
         {"more": np.ones(3)},
-        {"values": np.ones(3), "places": np.arange(4)},
-        {"values": np.ones(1), "places": np.array([data.X.size])},
+        {"S_values": np.ones(3), "S_indices": np.arange(4)},
+        {"S_values": np.ones(1), "S_indices": np.array([data.X.size])},
         {"objective": np.ones((2, 2))},
     ):
         write(path, "sdgs-checkpoint", VERSION, "0", content.document, {**content.arrays, **change})
