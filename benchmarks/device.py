@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import environment
 from sdgs import SDGSClassifier, decompose, group_lasso
-from sdgs.decomposition.backends._array_api_alternation import ArrayAlternation
+from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 
 CARDINALITY = 3  # labels of a sample
@@ -77,7 +77,7 @@ def sweeps(X: Any, Y: np.ndarray, r: int, seed: int) -> float:
     if isinstance(X, np.ndarray):
         state: Any = DenseAlternation(X, rows, ranks, K, "brp", seed, CORES)
     else:
-        state = ArrayAlternation(X, rows, ranks, K, "brp", seed)
+        state = ArrayApiAlternation(X, rows, ranks, K, "brp", seed)
     with threadpool_limits(1, user_api="blas"):  # as `decompose` has it: the threads are over rows
         for _ in range(3):  # the third is recorded, on a device that can
             state.sweep()

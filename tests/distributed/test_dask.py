@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import sdgs
+from helpers import decompose_as_given
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
 from sdgs.datasets import make_label_subspaces
 from sdgs.readout._ridge import PrimalRidge
@@ -100,11 +101,10 @@ OPTIONS = {"n_components": [2, 3, 2, 2, 40, 2], "residual_size": 0.01, "tol": 1e
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
 @pytest.mark.parametrize("kind", ["dense", "dense missing", "sparse", "sparse missing"])
 @on_workers
-def test_decompose_is_that_in_memory(monkeypatch, kind, chunks):
-    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
+def test_decompose_is_that_in_memory(kind, chunks):
     data = made(kind)
-    found = decompose(data.blocks(chunks), data.Y, **OPTIONS)
-    assert_same(found, decompose(data.X, data.Y, **OPTIONS))
+    found = decompose_as_given(data.blocks(chunks), data.Y, **OPTIONS)
+    assert_same(found, decompose_as_given(data.X, data.Y, **OPTIONS))
 
 
 def test_the_workers_let_go_of_the_rows(client):
@@ -167,10 +167,9 @@ def _noting(into):
 @on_workers
 def test_sparse_rows_without_room(monkeypatch):
     monkeypatch.setattr("sdgs.distributed._training_actor._SHARE", 1e-9)
-    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
     data = made("sparse")
     with pytest.raises(MemoryError, match="Use more workers"):
-        decompose(data.blocks(), data.Y)
+        decompose_as_given(data.blocks(), data.Y)
 
 
 @on_workers
@@ -443,8 +442,7 @@ def stop_at(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["dense missing", "sparse missing"])
 @on_workers
-def test_it_goes_on_from_a_checkpoint(monkeypatch, tmp_path, stop_at, kind):
-    monkeypatch.setattr("sdgs.decomposition._decompose._may_be_dense", lambda *_: False)
+def test_it_goes_on_from_a_checkpoint(tmp_path, stop_at, kind):
     data, options = made(kind), OPTIONS | {"checkpoint": tmp_path}
 
     def stop(_):
@@ -452,15 +450,15 @@ def test_it_goes_on_from_a_checkpoint(monkeypatch, tmp_path, stop_at, kind):
 
     left = stop_at(3, stop)
     with pytest.raises(StoppedError):
-        decompose(data.blocks(), data.Y, **options)
-    expected = decompose(data.X, data.Y, **OPTIONS)
-    assert_same(decompose(data.blocks(), data.Y, **options), expected)
+        decompose_as_given(data.blocks(), data.Y, **options)
+    expected = decompose_as_given(data.X, data.Y, **OPTIONS)
+    assert_same(decompose_as_given(data.blocks(), data.Y, **options), expected)
     assert -left[0] == expected.n_iter - 2  # two sweeps were kept
-    assert_same(decompose(data.blocks(), data.Y, **options), expected)
+    assert_same(decompose_as_given(data.blocks(), data.Y, **options), expected)
     assert -left[0] == expected.n_iter - 2  # and then all
     other = Data(data.X.copy(), data.Y)
     (other.X.data if issparse(other.X) else other.X)[-1] = 0.125
-    decompose(other.blocks(), data.Y, **options)
+    decompose_as_given(other.blocks(), data.Y, **options)
     assert -left[0] > expected.n_iter  # other samples begin at the beginning
 
 

@@ -21,7 +21,7 @@ from reference import certificate, huber_certificate
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso
 from sdgs._utils._array_api import CudaGraphRunner, on_host, put, to_host
 from sdgs.datasets import make_composite_digits, make_label_subspaces
-from sdgs.decomposition.backends._array_api_alternation import ArrayAlternation
+from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.methods import BinaryRelevance
 from sdgs.readout._decision import Decision
@@ -137,7 +137,7 @@ def test_a_decomposition_goes_on_where_it_was(elsewhere, labelled, tmp_path, mon
     options = {"n_components": 2, "random_state": 0, "checkpoint": tmp_path}
     undisturbed = decompose(elsewhere(X), Y, n_components=2, random_state=0)
     assert undisturbed.n_iter > 3
-    sweep, swept = ArrayAlternation.sweep, []
+    sweep, swept = ArrayApiAlternation.sweep, []
 
     def interrupted(state):
         swept.append(state.sweeps)
@@ -145,7 +145,7 @@ def test_a_decomposition_goes_on_where_it_was(elsewhere, labelled, tmp_path, mon
             raise KeyboardInterrupt
         sweep(state)
 
-    monkeypatch.setattr(ArrayAlternation, "sweep", interrupted)
+    monkeypatch.setattr(ArrayApiAlternation, "sweep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         decompose(elsewhere(X), Y, **options)
     gone_on = decompose(elsewhere(X), Y, **options)
@@ -511,7 +511,7 @@ def test_sweeps_are_done_in_the_same_memory(labelled, missing, together, monkeyp
     rows = tuple(np.flatnonzero(column) for column in Y.T)
     here = DenseAlternation(X, rows, np.full(len(rows), 2), 20, "brp", 0)
     with config_context(array_api_dispatch=True):
-        state = ArrayAlternation(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
+        state = ArrayApiAlternation(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
         places = []
         for number in range(5):
             here.sweep()

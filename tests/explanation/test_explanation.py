@@ -347,7 +347,7 @@ def test_angles_are_scipys(subspaces):
     assert sorted(angles.order()) == list(range(7))
 
 
-def test_labels_that_share_are_neighbours_in_the_tree(subspaces, monkeypatch):
+def test_labels_that_share_are_neighbours_in_the_tree(subspaces):
     a, b, c = subspaces(3, 2, 30)
     near = np.linalg.qr((a + 0.05 * b).T)[0].T
     angles = label_angles([a, b, c, near], label_names=list("abcd"))
@@ -358,8 +358,6 @@ def test_labels_that_share_are_neighbours_in_the_tree(subspaces, monkeypatch):
     assert label_angles([a]).order().tolist() == [0]
     with pytest.raises(ValueError, match="at least two labels"):
         label_angles([a]).tree()
-    monkeypatch.setattr("sdgs.decomposition._label_angles._BLOCK_BYTES", 1)  # a label at a time
-    np.testing.assert_allclose(label_angles([a, b, c, near]).shared, angles.shared, atol=1e-12)
 
 
 def test_angles_of_a_model_and_of_a_decomposition():

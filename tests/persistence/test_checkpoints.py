@@ -15,9 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from test_model_files import assert_same
 
 import sdgs.persistence._checkpoint
+from helpers import decompose_as_given
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
 from sdgs.datasets import make_label_subspaces
-from sdgs.decomposition import _decompose as door
+from sdgs.decomposition._alternation import Alternation
 from sdgs.estimators._sdgs_model import scalings_of
 from sdgs.persistence._checkpoint import _VERSION as VERSION
 from sdgs.persistence._container import read, write
@@ -72,25 +73,21 @@ KINDS = {
 @pytest.mark.parametrize("solver", ["brp", "svd", "brp-fresh"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_going_on_gives_the_same_to_the_last_digit(kind, solver, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(door, "_may_be_dense", lambda *_: False)
     X = KINDS[kind](data.X)
     options = {"n_components": 3, "residual_size": 40, "solver": solver, "max_iter": 7, "tol": 0.0, "random_state": 5}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        undisturbed = decompose(X, data.Y, **options)
-        for writes in (1, 3, 1):  # each time from where the last one stopped
-            with monkeypatch.context() as patch:
-                killed_after(patch, writes)
-                with pytest.raises(Killed):
-                    decompose(X, data.Y, **options, checkpoint=tmp_path)
-        sweeps = []
-        kind_of_state = door.SparseAlternation if kind.startswith("sparse") else door.DenseAlternation
-        one_sweep = kind_of_state.sweep
-        monkeypatch.setattr(kind_of_state, "sweep", lambda self: (sweeps.append(1), one_sweep(self)))
-        assert_same(decompose(X, data.Y, **options, checkpoint=tmp_path), undisturbed)
-        assert len(sweeps) == 2  # of 7
-        assert_same(decompose(X, data.Y, **options, checkpoint=tmp_path), undisturbed)
-        assert len(sweeps) == 2  # it is done: it only has to be read
+    undisturbed = decompose_as_given(X, data.Y, **options)
+    for writes in (1, 3, 1):  # each time from where the last one stopped
+        with monkeypatch.context() as patch:
+            killed_after(patch, writes)
+            with pytest.raises(Killed):
+                decompose_as_given(X, data.Y, **options, checkpoint=tmp_path)
+    sweeps = []
+    one_sweep = Alternation.sweep
+    monkeypatch.setattr(Alternation, "sweep", lambda self: (sweeps.append(1), one_sweep(self)))
+    assert_same(decompose_as_given(X, data.Y, **options, checkpoint=tmp_path), undisturbed)
+    assert len(sweeps) == 2  # of 7
+    assert_same(decompose_as_given(X, data.Y, **options, checkpoint=tmp_path), undisturbed)
+    assert len(sweeps) == 2  # it is done: it only has to be read
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -159,8 +156,8 @@ def test_a_forged_checkpoint_is_made_anew_with_a_warning(data, tmp_path):
         {"U": content.arrays["U"][1:]},
         {"C": content.arrays["C"].astype(np.float32)},
         {"more": np.ones(3)},
-        {"values": np.ones(3), "places": np.arange(4)},
-        {"values": np.ones(1), "places": np.array([data.X.size])},
+        {"S_values": np.ones(3), "S_indices": np.arange(4)},
+        {"S_values": np.ones(1), "S_indices": np.array([data.X.size])},
         {"objective": np.ones((2, 2))},
     ):
         write(path, "sdgs-checkpoint", VERSION, "0", content.document, {**content.arrays, **change})

@@ -1,4 +1,4 @@
-"""Training: the structured decomposition of labelled data into one low-rank component a label and a sparse residual."""
+"""Training: the decomposition of labelled data into one low-rank component per label and a sparse residual."""
 
 from sdgs.decomposition._decompose import decompose
 from sdgs.decomposition._decomposition_result import Decomposition, SampleParts

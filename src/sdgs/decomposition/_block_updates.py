@@ -4,16 +4,16 @@ The problem (equation 3 of the paper), for data X (n, p) and the rows Omega_i of
 
     min ||X - sum_i L^i - S||_F^2    rank(L^i) <= r^i,  L^i zero outside Omega_i,  card(S) <= K
 
-One matrix carries the state, the error R = X - sum_i L^i - S. Label i sees N = R[Omega_i] + L^i.
+The state is one matrix, the error R = X - sum_i L^i - S. The update of label i fits N = R[Omega_i] + L^i.
 
 *The label step.* Every solver picks an orthonormal basis Q (p, r^i) and projects: L^i = N Q Q^T, stored as
 U_i = N Q and C^i = Q^T. The exact step (equation 5) takes the leading right singular vectors of N. Bilateral random
 projections take Q from the thin QR of Y2 = N^T (N A): with A2 := Y1 = N A the paper's L = Y1 (A2^T Y1)^{-1} Y2^T is
-exactly N Q Q^T, so no inverse is formed and rank deficiency does no harm.
+exactly N Q Q^T, so that no inverse is formed and rank deficiency needs no special case.
 
 *Why a warm start descends.* Let A span the last subspace. Among all matrices whose columns lie in range(N A), the one
-nearest to N has the row space range(N^T N A) = range(Q); and the last L^i, even with its best coefficients, is one of
-those matrices. So the error after the step is at most the error before it. A fresh Gaussian A has no such bound.
+nearest to N has the row space range(N^T N A) = range(Q), and the last L^i, even with its best coefficients, is one of
+those matrices. So the error after the step is at most the error before it. A new Gaussian A has no such bound.
 
 *The residual step.* S keeps the K entries of largest magnitude of X - sum_i L^i, with their signs.
 """
@@ -28,9 +28,8 @@ from scipy.linalg.lapack import dgeqrf, dorgqr
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
-# Entries of |E| looked at in one go by `largest_entries`: 2 MiB of float64, so that the scratch stays in cache.
-_BLOCK = 1 << 18
-_SAMPLE = 1 << 14  # entries looked at to guess how large the largest are
+_SCAN_ENTRIES = 1 << 18  # entries per block of `largest_entries`: 2 MiB of float64, so that the buffer stays in cache
+_SAMPLE_SIZE = 1 << 14  # entries from which the magnitude of the largest ones is estimated
 
 
 def exact_subspace(N: Array, r: int) -> Array:
@@ -46,99 +45,103 @@ def exact_subspace(N: Array, r: int) -> Array:
 def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
     """Thin QR: the basis (p, r <= p) of bilateral random projections, from Y2 = N^T (N A).
 
-    Straight from LAPACK: what scipy does around it takes longer than the arithmetic where labels have few samples. In
-    float64, and then of type ``dtype``: so it is orthonormal to the last digit. Squares are in Y2, so that it pays to
-    have it in float64 as well.
+    Calls LAPACK directly because scipy's wrapper takes longer than the arithmetic for labels with few samples. Computes
+    in float64 and converts to ``dtype`` at the end, so that the basis is orthonormal to the last digit. Y2 should be
+    float64 as well because it contains squares.
     """
-    room = 64 * max(Y2.shape[1], 1)
-    reflectors, scales, _, _ = dgeqrf(Y2, lwork=room)
-    Q: Array = dorgqr(reflectors, scales, lwork=room, overwrite_a=1)[0]
+    workspace = 64 * max(Y2.shape[1], 1)
+    reflectors, scales, _, _ = dgeqrf(Y2, lwork=workspace)
+    Q: Array = dorgqr(reflectors, scales, lwork=workspace, overwrite_a=1)[0]
     return Q.astype(dtype, copy=False)
 
 
 def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
-    """The step from the best ``r`` directions of a basis Q (p, more), by Rayleigh and Ritz; Y2 = N^T (N Q)."""
+    """The step from the best ``r`` directions of a larger basis Q, by Rayleigh-Ritz; Y2 = N^T (N Q)."""
     _, axes = eigh(Q.T @ Y2, check_finite=False)
     return orthonormal_basis(Y2 @ axes[:, -r:], Q.dtype)
 
 
-def largest_entries(E: Array, K: int, floor: float = 0.0) -> Indices:
-    """Flat positions, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
+def largest_entries(
+    E: Array, K: int, floor: float = 0.0, *, block_size: int = _SCAN_ENTRIES, sample_size: int = _SAMPLE_SIZE
+) -> Indices:
+    """Flat indices, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
 
-    Streams over ``E`` in blocks, and holds O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are
-    known to reach; a good one leaves little more than K candidates. A sample guesses a better one: where it is too
-    high, which shows in too few entries, the search is made again without it.
+    Scans ``E`` in blocks and keeps O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are known to
+    reach; a tight one leaves little more than K candidates. A higher floor is estimated from a sample. If it turns out
+    too high, which shows in fewer than K entries, the scan is repeated with ``floor``.
     """
     flat = E.reshape(-1)
     if K <= 0 or flat.size == 0:
         return np.empty(0, dtype=np.intp)
-    guess = _likely_floor(flat, K)
-    if guess > floor:
-        places = _largest_from(flat, K, guess)
-        if places.size == K:
-            return places
-    return _largest_from(flat, K, floor)
+    estimate = _estimated_floor(flat, K, sample_size)
+    if estimate > floor:
+        indices = _largest_above(flat, K, estimate, block_size)
+        if indices.size == K:
+            return indices
+    return _largest_above(flat, K, floor, block_size)
 
 
-def _likely_floor(flat: Array, K: int) -> float:
-    """A magnitude that most likely at least ``K`` entries reach: from a sample, four deviations on the safe side."""
-    step = flat.size // _SAMPLE
+def _estimated_floor(flat: Array, K: int, sample_size: int) -> float:
+    """A magnitude that at least ``K`` entries reach with high probability, from a regular sample."""
+    step = flat.size // sample_size
     if step < 2:
         return 0.0
-    sample, rank = np.abs(flat[::step]), likely_rank(K, step)
+    sample, rank = np.abs(flat[::step]), conservative_rank(K, step)
     return float(np.partition(sample, -rank)[-rank]) if rank < sample.size else 0.0
 
 
-def likely_rank(K: int, step: int) -> int:
-    """Where in a sample of every ``step``-th entry, the largest first, an entry is that most likely K of all reach."""
+def conservative_rank(K: int, step: int) -> int:
+    """The rank, in a sample of every ``step``-th entry, of a magnitude that K of all entries very likely reach.
+
+    Four standard deviations above the expected rank K / step.
+    """
     rank = K / step
     return int(rank + 4 * np.sqrt(rank) + 4)
 
 
-def _largest_from(flat: Array, K: int, floor: float) -> Indices:
-    """At most ``K`` positions: of the largest entries among those that are not zero and reach ``floor``."""
-    room = np.empty(min(_BLOCK, flat.size), dtype=flat.dtype)
-    places, sizes, held = [], [], 0
-    for start in range(0, flat.size, _BLOCK):
-        block = flat[start : start + _BLOCK]
-        magnitude = np.abs(block, out=room[: block.size])
-        found = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
-        places.append(found + start)
-        sizes.append(magnitude[found])
-        held += found.size
-        if held > 4 * K + 4096:
-            kept = largest(np.concatenate(sizes), K)
-            places, sizes, held = [np.concatenate(places)[kept]], [np.concatenate(sizes)[kept]], K
-            floor = max(floor, float(sizes[0].min()))
-    candidates = np.concatenate(places)
-    return np.sort(candidates[largest(np.concatenate(sizes), K)])
+def _largest_above(flat: Array, K: int, floor: float, block_size: int) -> Indices:
+    """Indices of the at most ``K`` largest among the non-zero entries that reach ``floor``."""
+    buffer = np.empty(min(block_size, flat.size), dtype=flat.dtype)
+    indices, magnitudes, n_candidates = [], [], 0
+    for start in range(0, flat.size, block_size):
+        block = flat[start : start + block_size]
+        magnitude = np.abs(block, out=buffer[: block.size])
+        candidates = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
+        indices.append(candidates + start)
+        magnitudes.append(magnitude[candidates])
+        n_candidates += candidates.size
+        if n_candidates > 4 * K + 4096:
+            chosen = largest_indices(np.concatenate(magnitudes), K)
+            indices, magnitudes = [np.concatenate(indices)[chosen]], [np.concatenate(magnitudes)[chosen]]
+            n_candidates, floor = K, max(floor, float(magnitudes[0].min()))
+    return np.sort(np.concatenate(indices)[largest_indices(np.concatenate(magnitudes), K)])
 
 
-def largest(sizes: Array, K: int) -> Indices:
-    """Where the ``K`` largest are, or all if there are fewer; in no order."""
+def largest_indices(magnitudes: Array, K: int) -> Indices:
+    """Indices of the ``K`` largest, or of all if there are fewer, in no particular order."""
     if K == 0:
         return np.empty(0, dtype=np.intp)
-    return np.argpartition(sizes, sizes.size - K)[-K:] if sizes.size > K else np.arange(sizes.size)
+    return np.argpartition(magnitudes, magnitudes.size - K)[-K:] if magnitudes.size > K else np.arange(magnitudes.size)
 
 
-def update_residual(R: Array, places: Indices, values: Array, K: int) -> tuple[Indices, Array]:
-    """Residual step: take S (flat ``places``, ``values``) back into ``R``, then out again at the K largest entries."""
+def update_residual(R: Array, S_indices: Indices, S_values: Array, K: int) -> tuple[Indices, Array]:
+    """Residual step: add S back to ``R``, then move the K largest entries of ``R`` into S, which is returned."""
     flat = R.reshape(-1)
-    flat[places] += values
+    flat[S_indices] += S_values
     # S always holds the K largest entries, or all non-zero ones: a full S bounds the K-th largest from below.
-    floor = float(np.abs(flat[places]).min()) if places.size == K > 0 else 0.0
-    places = largest_entries(R, K, floor)
-    values = flat[places]
-    flat[places] = 0.0
-    return places, values
+    floor = float(np.abs(flat[S_indices]).min()) if S_indices.size == K > 0 else 0.0
+    S_indices = largest_entries(R, K, floor)
+    S_values = flat[S_indices]
+    flat[S_indices] = 0.0
+    return S_indices, S_values
 
 
 def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
     """Rewrite L = U C on its principal axes, and drop the axes whose singular value is at or below ``floor``.
 
-    Where the rows support fewer than r^i directions (one sample, duplicate rows) the QR of the label step fills the
-    basis with arbitrary ones. They carry nothing in training, but would catch energy of new samples at prediction.
-    The sign of each axis is the one in which the rows' coefficients sum to a non-negative number.
+    If the rows support fewer than r^i directions (one sample, duplicate rows), the QR of the label step fills the
+    basis with arbitrary ones. They have no effect in training, but would capture energy of new samples at prediction.
+    The sign of each axis is the one for which the coefficients of the rows have a non-negative sum.
     """
     W, s, Vt = svd(U.astype(np.float64, copy=False), full_matrices=False, check_finite=False)
     rank = int(np.count_nonzero(s > floor))

@@ -15,14 +15,14 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class SampleParts:
-    """One training sample taken apart: ``parts.sum(axis=0) + residual + error`` is the sample.
+    """The decomposition of one training sample: ``parts.sum(axis=0) + residual + error`` is the sample.
 
     Attributes
     ----------
     labels : ndarray of shape (m,)
         Indices of the sample's labels.
     parts : ndarray of shape (m, p)
-        What each of those labels contributed.
+        The contribution of each of those labels.
     residual : ndarray of shape (p,)
         The sample's row of the sparse residual S.
     """
@@ -36,23 +36,23 @@ class SampleParts:
 class Decomposition:
     """X = sum_i L^i + S + error, with L^i = coefficients[i] @ components[i] on the rows of label i.
 
-    Of an X of another array library all but ``rows`` and ``objective`` are arrays of that library, where X is.
+    If X is an array of another library, all but ``rows`` and ``objective`` are arrays of that library, on its device.
 
     Attributes
     ----------
     components : tuple of k ndarrays of shape (r_i, p)
-        C^i, the subspace of label i: orthonormal rows, strongest first. ``r_i`` is the rank that the label's rows
-        support, at most the rank asked for, and 0 for a label without samples.
+        C^i, the subspace of label i: orthonormal rows, the strongest first. ``r_i`` is the rank that the label's rows
+        support: at most ``n_components``, and 0 for a label without samples.
     coefficients : tuple of k ndarrays of shape (len(rows[i]), r_i)
         U_i, the coefficients of the label's rows in its subspace.
     rows : tuple of k ndarrays of int
         Omega_i, the samples that carry label i, ascending.
     residual : csr_array of shape (n, p)
-        S, the sparse residual; zero where an entry of X is missing. A dense array if X was one of another library.
+        S, the sparse residual; zero where an entry of X is missing. A dense array if X is an array of another library.
     objective : ndarray of shape (n_iter,)
         ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep.
     n_iter : int
-        Sweeps done.
+        Number of sweeps.
     converged : bool
         Whether the stopping rule was met within ``max_iter`` sweeps.
     """
@@ -72,7 +72,7 @@ class Decomposition:
         return n, p, len(self.rows)
 
     def on_host(self) -> "Decomposition":
-        """The same in NumPy's arrays, with a sparse residual."""
+        """The same as NumPy arrays, with a sparse residual."""
         return replace(
             self,
             components=tuple(map(to_host, self.components)),
@@ -81,7 +81,7 @@ class Decomposition:
         )
 
     def without_rows(self) -> "Decomposition":
-        """The same with the subspaces, and without the samples that they were learnt from."""
+        """The same subspaces without the training samples."""
         return replace(
             self,
             coefficients=tuple(U[:0] for U in self.coefficients),
@@ -97,22 +97,22 @@ class Decomposition:
         return put(L, to_device_of(self.rows[label], part), part)
 
     def sample(self, row: int) -> SampleParts:
-        """Take training sample ``row`` apart into what each of its labels contributed and its residual."""
+        """The contributions of the labels of training sample ``row``, and its residual."""
         n, p, _ = self.shape
         if not -n <= row < n:
             raise IndexError(f"row {row} is out of range: the decomposition has {n} samples.")
         row %= n
-        labels = [i for i, rows in enumerate(self.rows) if _holds(rows, row)]
+        labels = [i for i, rows in enumerate(self.rows) if _contains(rows, row)]
         residual = self.residual[[row]].toarray()[0] if issparse(self.residual) else self.residual[row, :]
         xp = namespace(residual)
         parts = [xp.zeros((0, p), dtype=residual.dtype, device=device(residual))]
         for i in labels:
-            place = int(np.searchsorted(self.rows[i], row))
-            parts.append(self.coefficients[i][place : place + 1, :] @ self.components[i])
+            position = int(np.searchsorted(self.rows[i], row))
+            parts.append(self.coefficients[i][position : position + 1, :] @ self.components[i])
         return SampleParts(np.asarray(labels, dtype=np.intp), xp.concat(parts), residual)
 
     def reconstruct(self) -> Any:
-        """``sum_i L^i + S`` as a dense (n, p) matrix; where X is missing, what its labels say stands there."""
+        """``sum_i L^i + S`` as a dense (n, p) matrix. Missing entries of X are filled in by ``sum_i L^i``."""
         total = (
             self.residual.toarray()
             if issparse(self.residual)
@@ -124,6 +124,6 @@ class Decomposition:
         return total
 
 
-def _holds(rows: NDArray[np.intp], row: int) -> bool:
-    place = np.searchsorted(rows, row)
-    return bool(place < rows.size and rows[place] == row)
+def _contains(rows: NDArray[np.intp], row: int) -> bool:
+    position = np.searchsorted(rows, row)
+    return bool(position < rows.size and rows[position] == row)

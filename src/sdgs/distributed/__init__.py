@@ -2,7 +2,7 @@
 
 from sdgs.distributed._dask_rows import Rows, WorkerLostError
 from sdgs.distributed._dask_samples import Samples, checked_samples
-from sdgs.distributed._distributed_decompose import check_solver, decomposed, gathered_labels
+from sdgs.distributed._distributed_decompose import check_solver, decompose, gathered_labels
 from sdgs.distributed._map_method import map_method
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "WorkerLostError",
     "check_solver",
     "checked_samples",
-    "decomposed",
+    "decompose",
     "gathered_labels",
     "map_method",
 ]

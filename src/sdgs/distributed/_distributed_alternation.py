@@ -13,16 +13,10 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 from scipy.sparse import csr_array
 
-from sdgs.decomposition._alternation import (
-    Solver,
-    Whole,
-    levels,
-    meetings,
-    power_of_two_above,
-    rounding,
-    widths,
-)
+from sdgs.decomposition._alternation import SharedParameters, component_ranks, power_of_two_above, rank_tolerances
 from sdgs.decomposition._block_updates import Array, Indices, orthonormal_basis, ritz_basis
+from sdgs.decomposition._label_rows import label_cooccurrence, levels, rows_by_label
+from sdgs.decomposition._solvers import Solver, refines_random_start
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import Rows
 from sdgs.distributed._k_largest import bounds, kept
@@ -42,18 +36,20 @@ class DistributedAlternation:
         seed: int,
     ) -> None:
         self.shape, self.K, self.solver, self.sweeps = X.shape, K, solver, 0
-        self.rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
+        self.rows = rows_by_label(labels)
         self._crew, self._dtype = crew, X.dtype
         self.scale = power_of_two_above(max(crew.ask_all("largest")), X.dtype)
-        self._width = widths(ranks, self.rows, X.shape[1])
-        whole = Whole(self.scale, self._width)
+        self._width = component_ranks(ranks, self.rows, X.shape[1])
+        whole = SharedParameters(self.scale, self._width)
         by_rows = labels.tocsr()
         parts = [by_rows[first:last].tocsc() for first, last in crew.bounds]
         begun = crew.ask("begin", [(part, ranks, K, solver, seed, whole) for part in parts])
         self.total = sum(total for total, _ in begun)
         self._energies = np.sum([energies for _, energies in begun], axis=0).tolist()
         self._sizes = np.array([np.diff(part.indptr) for part in parts])  # rows of each label, on each worker
-        self._levels = [[i for i in level if self.rows[i].size] for level in levels(meetings(self.rows, X.shape[0]))]
+        self._levels = [
+            [i for i in level if self.rows[i].size] for level in levels(label_cooccurrence(self.rows, X.shape[0]))
+        ]
         self._C: list[Array] = [np.zeros((r, X.shape[1]), dtype=X.dtype) for r in self._width]
         self._untold: list[dict[int, Array]] = [{} for _ in parts]  # subspaces that workers do not know yet
 
@@ -62,7 +58,7 @@ class DistributedAlternation:
         for level in filter(None, self._levels):
             Y2 = self._sums(level)
             Q = {i: orthonormal_basis(Y2[i], self._dtype) for i in level}
-            if self.sweeps == 0 and self.solver == "brp":
+            if self.sweeps == 0 and refines_random_start(self.solver):
                 Y2 = self._sums(level, Q)
                 Q = {i: ritz_basis(Q[i], Y2[i], self._width[i]) for i in level}
             for i in level:
@@ -102,13 +98,13 @@ class DistributedAlternation:
         """``||R||_F^2``, in the unit scale."""
         return float(self._error)
 
-    def supported(self) -> list[tuple[Array, Array]]:
+    def low_rank_factors(self) -> list[tuple[Array, Array]]:
         """(U_i, C^i) of every label on its principal axes, with the rank that its rows support.
 
         As ``supported_rank`` has it: the singular values of U are those of the triangular factors below each other.
         """
         factors = self._crew.ask_all("factors")
-        floors = rounding([omega.size for omega in self.rows], self._energies, self.shape[1], self._dtype)
+        floors = rank_tolerances([omega.size for omega in self.rows], self._energies, self.shape[1], self._dtype)
         axes = []
         for i, floor in enumerate(floors):
             if self._width[i] == 0:
@@ -137,7 +133,7 @@ class DistributedAlternation:
         """What the result is made of; what the workers know is told first."""
         U = np.concatenate([mine.reshape(-1) for mine in self._joined(self._crew.ask_all("coefficients"))])
         places, values = self._residual()
-        return {"U": U, "C": np.vstack(self._C), "places": places, "values": values}
+        return {"U": U, "C": np.vstack(self._C), "S_indices": places, "S_values": values}
 
     def working_state(self) -> dict[str, Array]:
         """None: the error is made anew from all else, and differs by rounding."""
@@ -155,8 +151,8 @@ class DistributedAlternation:
                 part.reshape(-1, r)[a:b] if r else np.zeros((b - a, 0), dtype=self._dtype)
                 for part, r, a, b in zip(U, self._width, cuts[number], cuts[number + 1], strict=True)
             ]
-            here = slice(*np.searchsorted(state["places"], [first * p, last * p]))
-            arguments.append((mine, C, state["places"][here] - first * p, state["values"][here], sweeps))
+            here = slice(*np.searchsorted(state["S_indices"], [first * p, last * p]))
+            arguments.append((mine, C, state["S_indices"][here] - first * p, state["S_values"][here], sweeps))
         self._crew.ask("restore", arguments)
         self._C = [np.ascontiguousarray(one) for one in np.split(C, np.cumsum(self._width)[:-1])]
         self.sweeps = sweeps

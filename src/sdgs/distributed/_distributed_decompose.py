@@ -1,16 +1,15 @@
-"""What the door of ``decompose`` needs for samples on workers."""
+"""The decomposition of Dask arrays."""
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from dask import compute, delayed
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
+from threadpoolctl import threadpool_limits
 
 from sdgs._utils._validation import is_dask_array
-from sdgs.decomposition._alternation import Solver
 from sdgs.decomposition._decomposition_result import Decomposition
+from sdgs.decomposition._minimise import minimise
+from sdgs.decomposition._problem import Arguments
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import Rows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
@@ -32,17 +31,15 @@ def gathered_labels(Y: Any) -> Any:
     return csr_array(vstack(compute(*(delayed(csr_array)(block) for block in blocks)), format="csr"))
 
 
-def decomposed(
-    X: Rows,
-    labels: Any,
-    ranks: NDArray[np.intp],
-    K: int,
-    solver: Solver,
-    seed: int,
-    *,
-    dense: bool,
-    run: Callable[[DistributedAlternation], Decomposition],
-) -> Decomposition:
-    """What ``run`` makes of an alternation over rows that are handed to workers before, and let go of after."""
-    with ActorPool(X, dense=dense) as crew:
-        return run(DistributedAlternation(X, crew, labels, ranks, K, solver, seed))
+def decompose(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
+    """The decomposition of a Dask array: rows are handed to workers before it, and released after it."""
+    rows, Y = Rows(X), gathered_labels(Y)
+    check_solver(arguments.solver)
+    problem = arguments.check(rows.shape, Y)
+    dense = problem.is_solved_dense(rows.dtype)
+    checkpoint = problem.open_checkpoint(rows)
+    with threadpool_limits(1, user_api="blas"), ActorPool(rows, dense=dense) as pool:
+        state = DistributedAlternation(
+            rows, pool, problem.labels, problem.ranks, problem.K, problem.solver, problem.seed
+        )
+        return minimise(state, problem.max_iter, problem.tol, checkpoint)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition.backends._threads import Workers
+from sdgs.decomposition.backends._threads import ThreadPool
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,16 +45,16 @@ class MemmapAllocator:
                 pages.madvise(mmap.MADV_DONTNEED)
 
 
-class ReleasingWorkers(Workers):
+class ReleasingWorkers(ThreadPool):
     """Threads that give pages back every so often."""
 
     def __init__(self, n_jobs: int | None, pages: MemmapAllocator) -> None:
         super().__init__(n_jobs)
         self._pages, self._done = pages, 0
 
-    def run(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """The results, in the order of the items."""
-        for result in super().run(function, items):
+        for result in super().map(function, items):
             yield result
             self._done += 1
             if self._done % _AT_ONCE == 0:

@@ -10,8 +10,10 @@ from scipy.sparse import csr_array, vstack
 from threadpoolctl import ThreadpoolController
 
 from distributed import get_worker
-from sdgs.decomposition._alternation import Solver, Whole, slices
+from sdgs.decomposition._alternation import SharedParameters, slices
 from sdgs.decomposition._block_updates import Array, Indices
+from sdgs.decomposition._label_rows import rows_by_label
+from sdgs.decomposition._solvers import Solver, starts_from_last_subspace
 from sdgs.distributed._dask_rows import checked
 from sdgs.distributed._k_largest import Between, Sample, between, sampled
 from sdgs.distributed._memmap_allocator import MemmapAllocator
@@ -90,17 +92,17 @@ class TrainingActor:
         K: int,
         solver: Solver,
         seed: int,
-        whole: Whole,
+        whole: SharedParameters,
     ) -> tuple[float, list[float]]:
         """Make the state of the start. The energy of the rows, of all and of each label's."""
-        rows = tuple(np.asarray(o, dtype=np.intp) for o in np.split(labels.indices, labels.indptr[1:-1]))
+        rows = rows_by_label(labels)
         if self._sparse:
             X = csr_array(vstack([self._blocks[start] for start in sorted(self._blocks)], format="csr"))
             self._blocks.clear()
-            self._state = SparsePart(X, rows, ranks, K, solver, seed, whole=whole)
+            self._state = SparsePart(X, rows, ranks, K, solver, seed, shared=whole)
         else:
             gaps = np.concatenate(self._gaps)
-            self._state = DensePart(self._pages, self._X, rows, ranks, K, solver, seed, whole=whole, gaps=gaps)
+            self._state = DensePart(self._pages, self._X, rows, ranks, K, solver, seed, shared=whole, missing=gaps)
         return self._state.total, self._state.energies
 
     @_on_one_thread
@@ -113,7 +115,7 @@ class TrainingActor:
         state = self._state
         if bases is not None:
             return [state.gram_times(i, bases[i]) for i in labels]
-        if state.sweeps > 0 and state.solver == "brp":
+        if starts_from_last_subspace(state.solver, state.sweeps):
             return [state.gram_times_last(i) for i in labels]
         return [state.gram_times_random(i) for i in labels]
 
@@ -154,13 +156,13 @@ class TrainingActor:
 
     def residual(self) -> tuple[Indices, Array]:
         """Flat places and values of S."""
-        return self._state.places, self._state.values
+        return self._state.S_indices, self._state.S_values
 
     @_on_one_thread
     def restore(self, U: Sequence[Array], C: Array, places: Indices, values: Array, sweeps: int) -> None:
         """Be as after ``sweeps`` sweeps."""
         flat = np.concatenate([mine.reshape(-1) for mine in U])
-        self._state.restore({"U": flat, "C": C, "places": places, "values": values}, sweeps)
+        self._state.restore({"U": flat, "C": C, "S_indices": places, "S_values": values}, sweeps)
 
     def close(self) -> None:
         """Let go of all of it."""

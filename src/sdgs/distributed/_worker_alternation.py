@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.decomposition._alternation import slices
-from sdgs.decomposition._block_updates import Array, Indices, largest, largest_entries
+from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
-from sdgs.decomposition.backends._threads import Workers
+from sdgs.decomposition.backends._threads import ThreadPool
 from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingWorkers
 
 _SLAB_BYTES = 1 << 25  # of R, looked at in one go
@@ -23,7 +23,7 @@ class DensePart(DenseAlternation):
         self._pages = pages
         super().__init__(*arguments, **options)
 
-    def make_workers(self, n_jobs: int | None) -> Workers:
+    def make_threads(self, n_jobs: int | None) -> ThreadPool:
         """Threads that give pages back every so often."""
         return ReleasingWorkers(n_jobs, self._pages)
 
@@ -37,13 +37,13 @@ class DensePart(DenseAlternation):
         places, values = np.empty(0, dtype=np.intp), np.empty(0, dtype=self.X.dtype)
         for slab in self._slabs():
             flat, low = self.R[slab].reshape(-1), slab.start * p
-            flat[self.gaps[_within(self.gaps, slab, p)] - low] = 0
-            mine = _within(self.places, slab, p)
-            flat[self.places[mine] - low] += self.values[mine]
+            flat[self.missing[_within(self.missing, slab, p)] - low] = 0
+            mine = _within(self.S_indices, slab, p)
+            flat[self.S_indices[mine] - low] += self.S_values[mine]
             found = largest_entries(flat, self.K, floor)
             places, values = np.append(places, found + low), np.append(values, flat[found])
             if places.size > self.K:
-                few = np.sort(largest(np.abs(values), self.K))
+                few = np.sort(largest_indices(np.abs(values), self.K))
                 places, values = places[few], values[few]
                 floor = float(np.abs(values).min())
             self._pages.release()
@@ -51,7 +51,7 @@ class DensePart(DenseAlternation):
 
     def put_residual(self, places: Indices, values: Array) -> None:
         """S := these, in order."""
-        self.places, self.values = places, values
+        self.S_indices, self.S_values = places, values
         self._clear(places)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
@@ -63,8 +63,8 @@ class DensePart(DenseAlternation):
                 mine = _within(omega, slab, 1)
                 self.R[omega[mine]] -= U[mine] @ C
             self._pages.release()
-        self._clear(self.gaps)
-        self._clear(self.places)
+        self._clear(self.missing)
+        self._clear(self.S_indices)
 
     def _slabs(self) -> list[slice]:
         n, p = self.shape

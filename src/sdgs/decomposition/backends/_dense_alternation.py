@@ -10,91 +10,92 @@ from numpy.typing import NDArray
 
 from sdgs.decomposition._alternation import Alternation
 from sdgs.decomposition._block_updates import Array, Indices, orthonormal_basis, ritz_basis, update_residual
-
-_CHUNK_BYTES = 1 << 23  # of rows that have a sum of their own, so that threads can share them out
-_BLOCK_BYTES = 1 << 18  # of rows that are copied side by side: they stay in cache while they are needed
-_SHARED = 2  # times as many where threads share a label: with less to do a call, they would wait for each other
-_LEAST_ROWS = 32  # side by side, however wide
-_MOST_ROWS = 1024
+from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
 
 
 class DenseAlternation(Alternation):
     """R is a matrix of the size of X: a label step costs its products, and reading R twice and writing it once."""
 
-    def begin(self) -> None:
-        """Only samples without a label have an error yet."""
+    chunk_bytes = 1 << 23  # of rows with a sum of their own, so that threads can share a label
+    block_bytes = 1 << 18  # of rows that are copied together: they stay in cache while they are used
+    threaded_block_factor = 2  # larger blocks where threads share a label: with small ones they wait for each other
+    min_block_rows = 32
+    max_block_rows = 1024  # few enough to be summed in their own precision
+
+    def init_error(self) -> None:
+        """Only samples without a label have an error before the first sweep."""
         self.R = self.zeros()
-        self._add_start(np.flatnonzero(self.card == 0))
+        self._add_start(np.flatnonzero(self.cardinality == 0))
 
     def zeros(self) -> Array:
         """A matrix of the size of X."""
         return np.zeros(self.X.shape, dtype=self.X.dtype)
 
     def working_state(self) -> dict[str, Array]:
-        """R, which has the rounding of all steps in it."""
+        """R, which accumulates the rounding of all steps."""
         return {"R": self.R}
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
-        """Be as after ``sweeps`` sweeps."""
+        """Continue from a state after so many sweeps."""
         super().restore(state, sweeps)
         self.R = state.get("R", self.R)
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
         chunks = self._row_chunks(self.R.shape[0])
-        rows = self.workers.run(lambda chunk: np.einsum("ij,ij->i", self.R[chunk], self.R[chunk]), chunks)
-        return float(np.concatenate([np.zeros(0), *rows]).sum())  # rows in the precision of X, together in float64
+        rows = self.threads.map(lambda chunk: np.einsum("ij,ij->i", self.R[chunk], self.R[chunk]), chunks)
+        return float(np.concatenate([np.zeros(0), *rows]).sum())  # rows in the precision of X, their sum in float64
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
-        self.R.reshape(-1)[self.gaps] = 0.0
-        self.places, self.values = update_residual(self.R, self.places, self.values, self.K)
+        self.R.reshape(-1)[self.missing] = 0.0
+        self.S_indices, self.S_values = update_residual(self.R, self.S_indices, self.S_values, self.K)
 
     def label_step(self, i: int) -> None:
-        """Update L^i with all else fixed: in one go if the rows of the label are one block."""
+        """Update L^i with all else fixed: with one copy of the label's rows if they fit in one block."""
         omega, dtype = self.rows[i], self.X.dtype
         if self.solver == "svd" or not 0 < omega.size <= self._block_rows:
             super().label_step(i)
             return
         N = self.R.take(omega, axis=0)
         N += self.U[i] @ self.C[i] if self.sweeps else self._start(omega)
-        if self.sweeps and self.solver == "brp":
+        if starts_from_last_subspace(self.solver, self.sweeps):
             Q = orthonormal_basis(_gram_times(N, self.C[i].T), dtype)
         else:
-            Q = orthonormal_basis(_gram_times(N, self.drawn(i)), dtype)
-            if self.solver == "brp":
-                Q = ritz_basis(Q, _gram_times(N, Q), self.width[i])
+            Q = orthonormal_basis(_gram_times(N, self.gaussian_matrix(i)), dtype)
+            if refines_random_start(self.solver):
+                Q = ritz_basis(Q, _gram_times(N, Q), self.ranks[i])
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
         self.R[omega] = N
 
     def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Products with R, and small corrections.
+        """Products with R, and small corrections for L^i.
 
-        Added up in float64, or the more rows the more of float32's digits would be lost.
+        Sums are in float64: float32 would lose digits as the number of rows grows.
         """
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         CA = C @ A
 
-        def of_chunk(chunk: slice) -> tuple[Array, Array]:
-            Y2t, inner = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+        def sum_chunk(chunk: slice) -> tuple[Array, Array]:
+            Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
             for block, N in self._blocks(omega, chunk):
                 if add_start:
                     N += self._start(omega[block])
                     self.R[omega[block]] = N
                 Y1 = N @ A + U[block] @ CA
                 Y2t += Y1.T @ N
-                inner += Y1.T @ U[block]
-            return Y2t, inner
+                Y1t_U += Y1.T @ U[block]
+            return Y2t, Y1t_U
 
-        Y2t, inner = np.zeros(A.T.shape), np.zeros(CA.T.shape)
-        for mine in self.workers.run(of_chunk, self._chunks(i)):
-            Y2t += mine[0]
-            inner += mine[1]
-        return (Y2t + inner @ C).T
+        Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+        for chunk_sums in self.threads.map(sum_chunk, self._chunks(i)):
+            Y2t += chunk_sums[0]
+            Y1t_U += chunk_sums[1]
+        return (Y2t + Y1t_U @ C).T
 
     def label_matrix(self, i: int) -> Array:
-        """The label's rows of R, with L^i."""
+        """The label's rows of R, plus L^i."""
         omega = self.rows[i]
         if self.sweeps == 0:
             self._add_start(omega)
@@ -104,57 +105,57 @@ class DenseAlternation(Alternation):
         """R changes by U C - U_new Q^T."""
         omega, U, C = self.rows[i], self.U[i], self.C[i]
         r, CQ, change = len(C), C @ Q, np.vstack([C, -Q.T])
-        both = np.hstack([U, np.empty_like(U)])
+        both = np.hstack([U, np.empty_like(U)])  # U and U_new
 
-        def of_chunk(chunk: slice) -> None:
+        def project_chunk(chunk: slice) -> None:
             for block, N in self._blocks(omega, chunk):
                 both[block, r:] = N @ Q + U[block] @ CQ
                 N += both[block] @ change
                 self.R[omega[block]] = N
 
-        self.workers.do(of_chunk, self._chunks(i))
+        self.threads.for_each(project_chunk, self._chunks(i))
         self.U[i], self.C[i] = both[:, r:].copy(), np.ascontiguousarray(Q.T)
 
     @cached_property
     def _block_rows(self) -> int:
-        fit = _BLOCK_BYTES // (self.X.itemsize * self.shape[1])
-        return int(min(max(fit, _LEAST_ROWS), _MOST_ROWS))  # few enough to be summed in their own precision
+        fit = self.block_bytes // (self.X.itemsize * self.shape[1])
+        return int(min(max(fit, self.min_block_rows), self.max_block_rows))
 
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:
-        """Of a chunk of a label's rows some after the other: which, and these rows of R side by side, as BLAS wants."""
-        step = self._block_rows * (1 if chunk == slice(0, omega.size) else _SHARED)
-        room = np.empty((min(step, chunk.stop - chunk.start), self.X.shape[1]), dtype=self.X.dtype)
+        """Blocks of a chunk of a label's rows: their slice of ``omega``, and a contiguous copy of these rows of R."""
+        step = self._block_rows * (1 if chunk == slice(0, omega.size) else self.threaded_block_factor)
+        buffer = np.empty((min(step, chunk.stop - chunk.start), self.X.shape[1]), dtype=self.X.dtype)
         for start in range(chunk.start, chunk.stop, step):
             block = slice(start, min(start + step, chunk.stop))
-            # The rows are known to be there; only if they are not looked for, they go straight to their place.
-            yield block, self.R.take(omega[block], axis=0, out=room[: block.stop - start], mode="clip")
+            # The indices are valid. "clip" makes NumPy write to the buffer directly; "raise" would buffer once more.
+            yield block, self.R.take(omega[block], axis=0, out=buffer[: block.stop - start], mode="clip")
 
     def _chunks(self, i: int) -> list[slice]:
-        """Of the label's rows: each with several times as many as its sum has."""
-        return self._row_chunks(self.rows[i].size, 8 * (self.width[i] + 4))
+        """Chunks of the label's rows, each with several times as many rows as its sum has."""
+        return self._row_chunks(self.rows[i].size, 8 * (self.ranks[i] + 4))
 
-    def _row_chunks(self, size: int, least: int = 1) -> list[slice]:
-        """A power of two of them, of one size but for a row: as many for each of two or four threads."""
-        most = max(least, _CHUNK_BYTES // (self.X.itemsize * self.X.shape[1]))
-        number = 1 << (max(-(-size // most), 1) - 1).bit_length()
-        cuts = [size * i // number for i in range(number + 1)]
-        return [slice(first, last) for first, last in pairwise(cuts)] if size else []
+    def _row_chunks(self, size: int, min_rows: int = 1) -> list[slice]:
+        """A power of two of chunks, equal but for one row, so that two or four threads get the same number."""
+        max_rows = max(min_rows, self.chunk_bytes // (self.X.itemsize * self.X.shape[1]))
+        number = 1 << (max(-(-size // max_rows), 1) - 1).bit_length()
+        bounds = [size * i // number for i in range(number + 1)]
+        return [slice(first, last) for first, last in pairwise(bounds)] if size else []
 
     def _add_start(self, rows: Indices) -> None:
-        """Put the paper's start of one label, which is not in U and C, back into R."""
+        """Add the paper's start of one label, which is not in U and C, back to R."""
 
-        def of_chunk(chunk: slice) -> None:
+        def add_to_chunk(chunk: slice) -> None:
             self.R[rows[chunk]] += self._start(rows[chunk])
 
-        self.workers.do(of_chunk, self._row_chunks(rows.size))
+        self.threads.for_each(add_to_chunk, self._row_chunks(rows.size))
 
     def _start(self, rows: Indices) -> Array:
-        """What each label of these rows has of them, at the start."""
-        mine: Array = self.X[rows]
-        mine *= (self.share[rows] / self.scale)[:, None]
-        return mine
+        """The start of each label of these rows: an equal part of the sample."""
+        start: Array = self.X[rows]
+        start *= (self.start_weight[rows] / self.scale)[:, None]
+        return start
 
 
 def _gram_times(N: Array, A: Array) -> Array:
-    """N^T (N A) in float64, the columns side by side as LAPACK wants them."""
+    """N^T (N A) in float64, in the column-major order that LAPACK expects."""
     return ((N @ A).T @ N).T.astype(np.float64, copy=False)

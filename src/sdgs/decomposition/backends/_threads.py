@@ -13,36 +13,36 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Workers:
-    """Runs a function over items, on as many threads as asked for. What runs inside another run has its one thread.
+class ThreadPool:
+    """Applies a function to items on ``n_jobs`` threads. A nested call runs on the thread that makes it.
 
-    Not by joblib, which looks every ten milliseconds whether a task is done: most of these take less.
+    joblib is not used because it polls every ten milliseconds, and most of these tasks take less than that.
     """
 
     def __init__(self, n_jobs: int | None) -> None:
-        # Where the user's backend of joblib has a cluster behind it, that is not what this machine has.
-        self.number = min(effective_n_jobs(n_jobs), n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count())
-        self._threads = ThreadPoolExecutor(self.number) if self.number > 1 else None
+        # joblib counts the cores of a cluster if the user's backend has one; these threads are of this machine.
+        self.n_threads = min(effective_n_jobs(n_jobs), n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count())
+        self._executor = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
         self._busy = False
 
-    def run(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """The results, in the order of the items. Nothing is done before the first is asked for."""
-        if self._threads is None or self._busy or len(items) < 2:
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """The results in the order of the items. Nothing runs before the first result is requested."""
+        if self._executor is None or self._busy or len(items) < 2:
             yield from map(function, items)
             return
         self._busy = True
         try:
-            yield from self._threads.map(function, items)
+            yield from self._executor.map(function, items)
         finally:
             self._busy = False
 
-    def do(self, function: Callable[[Item], None], items: Sequence[Item]) -> None:
-        """The same for what gives nothing back."""
-        for _ in self.run(function, items):
+    def for_each(self, function: Callable[[Item], None], items: Sequence[Item]) -> None:
+        """Apply a function that returns nothing."""
+        for _ in self.map(function, items):
             pass
 
-    def total(self, function: Callable[[Item], Array], items: Sequence[Item], start: Array) -> Array:
-        """The sum of the results, added to ``start`` in place and in order, each as soon as it is there."""
-        for part in self.run(function, items):
-            start += part
+    def sum(self, function: Callable[[Item], Array], items: Sequence[Item], start: Array) -> Array:
+        """Add the results to ``start``, in place and in the order of the items."""
+        for result in self.map(function, items):
+            start += result
         return start

@@ -1,0 +1,128 @@
+"""The loop of the alternating minimisation: sweeps until the error converges, with checkpoints in between."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs.decomposition._block_updates import Indices
+from sdgs.decomposition._decomposition_result import Decomposition
+from sdgs.decomposition._solvers import Solver, is_descent_method
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class AlternationState(Protocol):
+    """What the loop needs of an alternation, whatever arrays it computes with."""
+
+    shape: tuple[int, int]
+    rows: tuple[Indices, ...]
+    K: int
+    solver: Solver
+    scale: Any  # everything but X is divided by it: the unit scale
+    total: float  # ||X||_F^2 in the unit scale
+
+    def sweep(self) -> None:
+        """Update every label, then the residual."""
+
+    def error(self) -> float:
+        """The objective in the unit scale."""
+
+    def low_rank_factors(self) -> list[tuple[Any, Any]]:
+        """(U_i, C^i) of every label."""
+
+    def residual(self) -> Any:
+        """S."""
+
+    def state(self) -> Arrays:
+        """The arrays that determine the result."""
+
+    def working_state(self) -> Arrays:
+        """The other arrays that the next sweep depends on, to the last digit."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Continue from a state after so many sweeps."""
+
+
+class CheckpointStore(Protocol):
+    """Where the loop keeps its state between sweeps."""
+
+    def load(self) -> Arrays | None:
+        """The state that was stored last, if there is one."""
+
+    def due(self) -> bool:
+        """Whether it is time to store the state again."""
+
+    def store(self, arrays: Arrays) -> None:
+        """Replace the stored state."""
+
+    def distrust(self, reason: str) -> None:
+        """Warn that the stored state is not used."""
+
+
+def minimise(
+    state: AlternationState, max_iter: int, tol: float, checkpoint: CheckpointStore | None = None
+) -> Decomposition:
+    """Sweep until the error converges or ``max_iter`` sweeps are done."""
+    objective = [] if checkpoint is None else _resume(state, checkpoint)
+    converged = _has_converged(objective, state, tol)
+    while not converged and len(objective) < max_iter:
+        state.sweep()
+        objective.append(state.error())
+        converged = _has_converged(objective, state, tol)
+        if checkpoint is not None:
+            if converged or len(objective) == max_iter:
+                checkpoint.store({**state.state(), "objective": np.asarray(objective)})
+            elif checkpoint.due():
+                checkpoint.store({**state.state(), **state.working_state(), "objective": np.asarray(objective)})
+
+    with np.errstate(over="ignore"):  # squares of the largest numbers are inf
+        objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2
+    factors = state.low_rank_factors()
+    return Decomposition(
+        components=tuple(C for _, C in factors),
+        coefficients=tuple(U * state.scale for U, _ in factors),
+        rows=state.rows,
+        residual=state.residual(),
+        objective=objective_of_X,
+        n_iter=len(objective),
+        converged=converged,
+    )
+
+
+def _has_converged(objective: Sequence[float], state: AlternationState, tol: float) -> bool:
+    """Whether the error is small, or the last sweep lowered it by little."""
+    if not objective:
+        return False
+    converged = objective[-1] <= tol * state.total
+    if len(objective) > 1 and is_descent_method(state.solver):
+        converged |= objective[-2] - objective[-1] <= tol * objective[-2]
+    return converged
+
+
+def _resume(state: AlternationState, checkpoint: CheckpointStore) -> list[float]:
+    """Restore ``state`` from the checkpoint and return the objective so far; empty if there is nothing stored."""
+    stored = checkpoint.load()
+    if stored is None:
+        return []
+    objective = stored.pop("objective", np.empty(0))
+    if objective.ndim != 1 or not _is_state_of(stored, state):
+        checkpoint.distrust("it does not fit the data.")
+        return []
+    state.restore(stored, objective.size)
+    return [float(error) for error in objective]
+
+
+def _is_state_of(stored: Mapping[str, NDArray[Any]], state: AlternationState) -> bool:
+    """Whether arrays have the names, types and shapes of ``state``; only the size of S may differ."""
+    fresh = {**state.state(), **state.working_state()}
+    residual = ("S_indices", "S_values")
+    return (
+        {"U", "C", *residual} <= stored.keys() <= fresh.keys()
+        and all(array.dtype == fresh[name].dtype and array.ndim == fresh[name].ndim for name, array in stored.items())
+        and all(array.shape == fresh[name].shape for name, array in stored.items() if name not in residual)
+        and stored["S_indices"].size == stored["S_values"].size <= state.K
+        and bool((np.diff(stored["S_indices"], prepend=-1, append=math.prod(state.shape)) > 0).all())
+    )
