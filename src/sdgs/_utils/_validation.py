@@ -19,16 +19,6 @@ def is_dask_array(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "chunks")
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether samples are, here or on workers."""
-    return bool(issparse(X) or getattr(X, "is_sparse", False))
-
-
-def on_workers(X: Any) -> bool:
-    """Whether samples are the blocks of a Dask array (``sdgs.distributed.Samples``)."""
-    return hasattr(X, "learn_member")
-
-
 def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed.
 

@@ -1,17 +1,11 @@
-"""Training and prediction on Dask arrays. Imported only when there is one; needs the extra ``sdgs[dask]``."""
+"""Training and prediction on Dask arrays. Imported when the first one comes in; needs the extra ``sdgs[dask]``.
 
-from sdgs.distributed._dask_rows import Rows, WorkerLostError
-from sdgs.distributed._dask_samples import Samples, checked_samples
-from sdgs.distributed._distributed_decompose import check_solver, decompose, gathered_labels
+Implements :class:`sdgs._utils._array_backends.ArrayBackend`.
+"""
+
+from sdgs.distributed._dask_rows import WorkerLostError
+from sdgs.distributed._dask_samples import check_samples
+from sdgs.distributed._distributed_decompose import decompose
 from sdgs.distributed._map_method import map_method
 
-__all__ = [
-    "Rows",
-    "Samples",
-    "WorkerLostError",
-    "check_solver",
-    "checked_samples",
-    "decompose",
-    "gathered_labels",
-    "map_method",
-]
+__all__ = ["WorkerLostError", "check_samples", "decompose", "map_method"]

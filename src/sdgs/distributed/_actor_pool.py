@@ -1,4 +1,4 @@
-"""The actors of all workers, asked together."""
+"""The training actors of all workers, called together."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,73 +7,81 @@ from typing import Any, NoReturn, Self
 from uuid import uuid4
 
 from distributed import Future
-from sdgs.distributed._dask_rows import PATIENCE, Rows, WorkerLostError, addresses, check_there, lost
-from sdgs.distributed._training_actor import TrainingActor, hand_over
+
+from sdgs.distributed._dask_rows import (
+    POLL_SECONDS,
+    DaskRows,
+    WorkerLostError,
+    check_workers,
+    worker_addresses,
+    worker_lost,
+)
+from sdgs.distributed._training_actor import TrainingActor, send_rows
 
 
 class ActorPool:
-    """One part of the rows on each worker. Answers come in the order of the rows, so sums over workers do too.
+    """One actor per worker, each with some of the rows. Results come in the order of the rows, and so do sums of them.
 
     Attributes
     ----------
     bounds : list of (int, int)
-        The first row of each part, and the one after its last.
+        The first row of each actor, and the one after its last.
     """
 
-    def __init__(self, X: Rows, *, dense: bool) -> None:
+    def __init__(self, X: DaskRows, *, dense: bool) -> None:
         self._client = X.client
-        found = addresses(X.client)
-        chains = X.parts(len(found))
-        self._workers = found[: len(chains)]
+        workers = worker_addresses(X.client)
+        chains = X.split(len(workers))
+        self._workers = workers[: len(chains)]
         self.bounds = [(chain[0].start, chain[-1].start + chain[-1].size) for chain in chains]
         self._futures: list[Future] = []
-        self._parts: list[Any] = []
+        self._actors: list[Any] = []
         try:
-            self._begin(X, chains, dense)
+            self._start(X, chains, dense)
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, X: Rows, chains: Sequence[Any], dense: bool) -> None:
+    def _start(self, X: DaskRows, chains: Sequence[Any], dense: bool) -> None:
         p, sparse = X.shape[1], X.is_sparse and not dense
-        keys = [f"sdgs-part-{uuid4().hex}" for _ in chains]
+        keys = [f"sdgs-actor-{uuid4().hex}" for _ in chains]
         self._futures = [
             self._client.submit(
                 TrainingActor, (last - first, p), X.dtype, sparse=sparse, actor=True, workers=[worker], key=key
             )
             for (first, last), worker, key in zip(self.bounds, self._workers, keys, strict=True)
         ]
-        self._parts = [self._answer(future) for future in self._futures]
+        self._actors = [self._result(future) for future in self._futures]
 
         def arguments(number: int, block: Any) -> tuple[Any, ...]:
             return self._futures[number], block.start - self.bounds[number][0], X.dtype, dense
 
         try:
-            X.fold(hand_over, chains, self._workers, arguments, fixed=True)
+            X.fold(send_rows, chains, self._workers, arguments, fixed=True)
         except (OSError, RuntimeError, ValueError) as error:
             self._raise(error)
 
-    def ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """What the parts answer, all at the same time; those without arguments are not asked, and answer None."""
+    def call(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """Call a method of all actors at the same time; those without arguments (None) are not called."""
         try:
-            asked = [
-                None if mine is None else getattr(part, method)(*mine)
-                for part, mine in zip(self._parts, arguments, strict=True)
+            futures = [
+                None if values is None else getattr(actor, method)(*values)
+                for actor, values in zip(self._actors, arguments, strict=True)
             ]
-            return [None if future is None else self._answer(future) for future in asked]
+            return [None if future is None else self._result(future) for future in futures]
         except (OSError, RuntimeError, ValueError) as error:
             self._raise(error)
 
-    def ask_all(self, method: str, *arguments: Any) -> list[Any]:
-        """The same with the same arguments for all."""
-        return self.ask(method, [arguments] * len(self._parts))
+    def call_all(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of all actors with the same arguments."""
+        return self.call(method, [arguments] * len(self._actors))
 
     def close(self) -> None:
-        """Let go of the rows, at once: the actors themselves go when the garbage collector finds their futures."""
-        for part in self._parts:
-            with suppress(OSError, RuntimeError, ValueError):  # a worker that is gone has nothing to let go of
-                part.close()  # whoever is at work finishes first: not waited for
-        self._parts, self._futures = [], []
+        """Release the rows at once; the actors are deleted when the garbage collector finds their futures."""
+        for actor in self._actors:
+            with suppress(OSError, RuntimeError, ValueError):  # a lost worker has nothing to release
+                actor.close()  # not waited for: work in progress finishes first
+        self._actors, self._futures = [], []
 
     def __enter__(self) -> Self:
         return self
@@ -81,20 +89,20 @@ class ActorPool:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _answer(self, future: Any) -> Any:
+    def _result(self, future: Any) -> Any:
         while True:
             try:
-                return future.result(timeout=PATIENCE)
-            except TimeoutError:  # long work, or nobody there
-                check_there(self._client, self._workers)
+                return future.result(timeout=POLL_SECONDS)
+            except TimeoutError:  # long work, or a lost worker
+                check_workers(self._client, self._workers)
 
     def _raise(self, error: Exception) -> NoReturn:
-        """Say that a worker was lost, if that is what the error means; its type depends on the version of Dask."""
+        """Raise WorkerLostError if that is what the error means; its type depends on the version of Dask."""
         if isinstance(error, WorkerLostError):
             raise error
         for future, worker in zip(self._futures, self._workers, strict=True):
             if future.status != "finished":
-                raise lost(f"The worker {worker}") from error
+                raise worker_lost(f"The worker {worker}") from error
         if "Unable to contact Actor" in str(error) or "holding Actor was lost" in str(error):
-            raise lost("A worker") from error
+            raise worker_lost("A worker") from error
         raise error

@@ -1,4 +1,4 @@
-"""Samples in the blocks of a Dask array, and what is done to one block after the other."""
+"""The rows of a Dask array: access by index, and work on one block after the other."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
@@ -8,42 +8,42 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask import delayed
+from distributed import Client, Future, get_client, wait
 from distributed.scheduler import KilledWorker
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from distributed import Client, Future, get_client, wait
 from sdgs._utils._validation import check_features
 from sdgs.persistence._checkpoint import fingerprint
 
-PATIENCE = 5.0  # seconds between two looks whether workers that do not answer are still there
+POLL_SECONDS = 5.0  # between two checks that workers which do not answer are still there
 
 
 class WorkerLostError(RuntimeError):
     """A worker that held rows of the samples was lost during training."""
 
 
-def lost(what: str) -> WorkerLostError:
-    """Says what to do."""
+def worker_lost(what: str) -> WorkerLostError:
+    """The error that says what to do."""
     return WorkerLostError(
-        f"{what} was lost during training, and its rows with it. Call it again: with checkpoint=FOLDER it goes on from "
-        "the last sweep that was kept there."
+        f"{what} was lost during training, and its rows with it. Call it again: with checkpoint=FOLDER it "
+        "continues from the last stored sweep."
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows: the first of them, how many, and how to get at them."""
+    """Consecutive rows: the index of the first, how many, and a Dask object that computes them."""
 
     start: int
     size: int
     rows: Any
 
 
-class Rows:
-    """Samples that are on workers or yet to be read there. ``rows[index]``, or ``rows[index, :]``, brings some here.
+class DaskRows:
+    """Samples on workers, or still to be read there. ``rows[index]`` brings some to this process.
 
-    Columns are in one piece, and blocks without a row are left out.
+    Every block has all columns, and at least one row.
     """
 
     def __init__(self, X: Any) -> None:
@@ -60,8 +60,8 @@ class Rows:
         self.shape: tuple[int, int] = X.shape
         self.dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         starts = np.cumsum([0, *self.array.chunks[0]]).tolist()
-        found = zip(starts, self.array.chunks[0], self.array.to_delayed().ravel(), strict=False)
-        self.blocks = [Block(start, size, rows) for start, size, rows in found if size > 0]
+        blocks = zip(starts, self.array.chunks[0], self.array.to_delayed().ravel(), strict=False)
+        self.blocks = [Block(start, size, rows) for start, size, rows in blocks if size > 0]
         self.is_sparse = issparse(X._meta) or bool(
             self.client.compute(delayed(issparse)(self.blocks[0].rows), sync=True)
         )
@@ -70,31 +70,31 @@ class Rows:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        rows = np.arange(self.shape[0])[index[0] if isinstance(index, tuple) else index]
-        asked = []
+        rows = np.arange(self.shape[0])[index]
+        tasks = []
         for block in self.blocks:
             first, last = np.searchsorted(rows, [block.start, block.start + block.size])
             if last > first:
-                asked.append(delayed(_some)(block.rows, rows[first:last] - block.start, self.dtype))
-        parts = self.client.gather(self.client.compute(asked))
+                tasks.append(delayed(_take_rows)(block.rows, rows[first:last] - block.start, self.dtype))
+        parts = self.client.gather(self.client.compute(tasks))
         return csr_array(vstack(parts, format="csr")) if self.is_sparse else np.vstack(parts)
 
     def fingerprint(self) -> str:
-        """The same for the same samples in the same blocks."""
+        """Equal for equal samples in equal blocks."""
         hashes = self.client.compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks])
         return fingerprint(*self.client.gather(hashes))
 
-    def mapped(self, function: Callable[[Any], Any]) -> Any:
-        """The Dask array of what ``function`` makes of checked blocks: as many rows and columns, and the same type."""
+    def map_blocks(self, function: Callable[[Any], Any]) -> Any:
+        """The Dask array of a function of validated blocks that keeps their shape and type."""
         meta = csr_array((0, 0), dtype=self.dtype) if self.is_sparse else np.empty((0, 0), dtype=self.dtype)
-        changed = delayed(_Checked(function, self.dtype))
-        return da.map_blocks(_apply, self.array, changed, dtype=self.dtype, meta=meta)
+        checked_function = delayed(_CheckedFunction(function, self.dtype))
+        return da.map_blocks(_apply, self.array, checked_function, dtype=self.dtype, meta=meta)
 
-    def parts(self, most: int) -> list[list[Block]]:
-        """Blocks shared out: contiguous, about as many rows in each of at most ``most`` parts, and none empty."""
+    def split(self, n_parts: int) -> list[list[Block]]:
+        """The blocks in at most ``n_parts`` contiguous parts with about as many rows each, none of them empty."""
         middle = np.array([block.start + block.size / 2 for block in self.blocks])
-        number = np.minimum(middle * most / self.shape[0], most - 1).astype(int)
-        return [[self.blocks[i] for i in np.flatnonzero(number == one)] for one in np.unique(number)]
+        number = np.minimum(middle * n_parts / self.shape[0], n_parts - 1).astype(int)
+        return [[self.blocks[i] for i in np.flatnonzero(number == part)] for part in np.unique(number)]
 
     def fold(
         self,
@@ -105,73 +105,74 @@ class Rows:
         *,
         fixed: bool = False,
     ) -> list[Any]:
-        """``step(total, rows, *arguments)`` over the blocks of each chain, from None on: what comes of it in the end.
+        """Reduce the blocks of each chain by ``step(total, rows, *arguments)``, with None as the first total.
 
-        One chain a worker, one block at a time: so many are in memory. If ``fixed`` a chain can be nowhere else, and
-        nothing comes of it but what it does there: Dask would wait for ever for a worker that is lost.
+        One chain per worker and one block at a time, which bounds memory. A ``fixed`` chain runs on its worker only,
+        for its side effects, and returns nothing; a lost worker is an error, because Dask would wait for it for ever.
         """
-        ends: list[Any] = [None] * len(chains)
-        left = [iter(chain) for chain in chains]
-        of: dict[Future, int] = {}
+        totals: list[Any] = [None] * len(chains)
+        remaining = [iter(chain) for chain in chains]
+        chain_of: dict[Future, int] = {}
 
-        def go_on(number: int, total: Future | None) -> None:
-            block = next(left[number], None)
+        def submit_next(number: int, total: Future | None) -> None:
+            block = next(remaining[number], None)
             if block is None:
-                ends[number] = total
+                totals[number] = total
                 return
             task = delayed(step, pure=False)(total, block.rows, *arguments(number, block))
-            of[self.client.compute(task, workers=[workers[number]], allow_other_workers=not fixed)] = number
+            future = self.client.compute(task, workers=[workers[number]], allow_other_workers=not fixed)
+            chain_of[future] = number
 
         try:
             for number in range(len(chains)):
-                go_on(number, None)
-            while of:
-                for future in self._done(list(of)):
+                submit_next(number, None)
+            while chain_of:
+                for future in self._wait(list(chain_of)):
                     if fixed and future.status not in ("finished", "error"):
-                        raise lost(f"The worker {workers[of[future]]}")
+                        raise worker_lost(f"The worker {workers[chain_of[future]]}")
                     if future.status != "finished":
                         future.result()
-                    go_on(of.pop(future), future)
+                    submit_next(chain_of.pop(future), future)
                 if fixed:
-                    check_there(self.client, workers)
-            return [] if fixed else list(self.client.gather(ends))
-        except (KilledWorker, CancelledError) as error:  # the latter: what it had was nowhere else
-            raise lost("A worker") from error
+                    check_workers(self.client, workers)
+            return [] if fixed else list(self.client.gather(totals))
+        except (KilledWorker, CancelledError) as error:  # cancelled: its data were on a lost worker
+            raise worker_lost("A worker") from error
 
-    def _done(self, futures: list[Future]) -> list[Future]:
-        """Those that are done, as soon as one is; after a while, none."""
+    def _wait(self, futures: list[Future]) -> list[Future]:
+        """The finished ones, as soon as there are some; none after a while."""
         try:
-            return list(wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED").done)
+            return list(wait(futures, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
             return []
 
 
 @dataclass(frozen=True)
-class _Checked:
-    """A function of blocks as Dask has them, by one of blocks as training wants them."""
+class _CheckedFunction:
+    """Validates a block before it calls the function."""
 
     function: Callable[[Any], Any]
     dtype: Any
 
     def __call__(self, block: Any) -> Any:
-        return self.function(checked(block, self.dtype)) if block.shape[0] else block.astype(self.dtype)
+        return self.function(check_block(block, self.dtype)) if block.shape[0] else block.astype(self.dtype)
 
 
 def _apply(block: Any, function: Callable[[Any], Any]) -> Any:
     return function(block)
 
 
-def checked(block: Any, dtype: Any) -> Any:
-    """A block with rows as training wants it; refused if it cannot be."""
+def check_block(block: Any, dtype: Any) -> Any:
+    """A validated block, in the precision of training."""
     return check_features(block, missing=True).astype(dtype, copy=False)
 
 
-def _some(block: Any, index: NDArray[np.intp], dtype: Any) -> Any:
-    return checked(block[index], dtype)
+def _take_rows(block: Any, index: NDArray[np.intp], dtype: Any) -> Any:
+    return check_block(block[index], dtype)
 
 
 def _hash(block: Any, dtype: Any) -> str:
-    return fingerprint(checked(block, dtype))
+    return fingerprint(check_block(block, dtype))
 
 
 def _client() -> Client:
@@ -184,17 +185,17 @@ def _client() -> Client:
         ) from None
 
 
-def check_there(client: Client, workers: Sequence[str]) -> None:
-    """Whether all workers that hold rows still are."""
-    there = client.nthreads()
+def check_workers(client: Client, workers: Sequence[str]) -> None:
+    """Raise if a worker that holds rows is lost."""
+    present = client.nthreads()
     for worker in workers:
-        if worker not in there:
-            raise lost(f"The worker {worker}")
+        if worker not in present:
+            raise worker_lost(f"The worker {worker}")
 
 
-def addresses(client: Client) -> list[str]:
-    """Of the workers there are now, as the scheduler itself says."""
-    found = sorted(client.nthreads())
-    if not found:
+def worker_addresses(client: Client) -> list[str]:
+    """The addresses of the present workers, from the scheduler."""
+    addresses = sorted(client.nthreads())
+    if not addresses:
         raise ValueError("The Dask cluster has no workers. Start some, or scale it up, first.")
-    return found
+    return addresses

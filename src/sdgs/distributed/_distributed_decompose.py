@@ -11,18 +11,18 @@ from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition._problem import Arguments
 from sdgs.distributed._actor_pool import ActorPool
-from sdgs.distributed._dask_rows import Rows
+from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
 
 
 def check_solver(solver: Any) -> None:
-    """Refuse what would send the rows of a label about."""
+    """Reject the solver that would have to move the rows of a label between workers."""
     if solver == "svd":
         raise ValueError('solver="svd" needs all rows of a label in one place. Use "brp" for a Dask array.')
 
 
-def gathered_labels(Y: Any) -> Any:
-    """Labels as the client has them: what was no Dask array as it is, a matrix sparse, one class a sample dense."""
+def gather_labels(Y: Any) -> Any:
+    """Labels on the client: a Dask matrix as CSR, classes as an array; anything else as it is."""
     if not is_dask_array(Y):
         return Y
     if Y.ndim != 2 or (Y.shape[1] == 1 and not issparse(Y._meta)):
@@ -32,8 +32,8 @@ def gathered_labels(Y: Any) -> Any:
 
 
 def decompose(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
-    """The decomposition of a Dask array: rows are handed to workers before it, and released after it."""
-    rows, Y = Rows(X), gathered_labels(Y)
+    """The decomposition of a Dask array; workers hold the rows while it runs."""
+    rows, Y = DaskRows(X), gather_labels(Y)
     check_solver(arguments.solver)
     problem = arguments.check(rows.shape, Y)
     dense = problem.is_solved_dense(rows.dtype)

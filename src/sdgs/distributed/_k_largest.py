@@ -1,9 +1,9 @@
-"""The K largest of numbers that are on several workers, exactly, from a few of them.
+"""The K largest of numbers that are on several workers, exactly, while few of them are sent.
 
-Every worker has its candidates in order. It tells each s-th of them, s near sqrt(K): from that the client knows how
-many are at least a number, up to s a worker, and so two bounds that the K-th largest lies between. The numbers between
-the bounds, a few times s, are told as well. Of equal numbers those on the first workers count as larger, and on one
-worker those that come first.
+Every worker sorts its numbers and sends each s-th of them, with s near sqrt(K). From these samples the client knows, up
+to s per worker, how many numbers reach any value, and so two bounds around the K-th largest. Then the workers send the
+numbers between the bounds, a few times s. Ties go to the first workers, and on one worker to the numbers that come
+first.
 """
 
 import math
@@ -19,63 +19,63 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Each s-th of so many numbers, the largest first."""
+class SortedSample:
+    """Each ``step``-th of ``size`` numbers in descending order."""
 
     size: int
     step: int
     values: Array
 
 
-def sampled(numbers: Array, K: int) -> Sample:
-    """Of numbers in descending order."""
+def sample_sorted(numbers: Array, K: int) -> SortedSample:
+    """A sample of numbers in descending order."""
     step = max(1, math.isqrt(K))
-    return Sample(numbers.size, step, numbers[step - 1 :: step])
+    return SortedSample(numbers.size, step, numbers[step - 1 :: step])
 
 
-def bounds(samples: Sequence[Sample], K: int) -> tuple[float, float]:
-    """Between which the K-th largest of all is; there are at least K."""
-    known = np.unique(np.concatenate([sample.values for sample in samples]))
-    least, most = np.zeros(known.size), np.zeros(known.size)
+def bound_kth_largest(samples: Sequence[SortedSample], K: int) -> tuple[float, float]:
+    """Two bounds around the K-th largest of all numbers; there are at least K."""
+    values = np.unique(np.concatenate([sample.values for sample in samples]))
+    min_reaching, max_above = np.zeros(values.size), np.zeros(values.size)  # numbers >= and > each value
     for sample in samples:
         ascending = sample.values[::-1]
-        reach = ascending.size - np.searchsorted(ascending, known, side="left")
-        above = ascending.size - np.searchsorted(ascending, known, side="right")
-        least += reach * sample.step  # so many are at least as large as each of the known ones, at least
-        most += np.minimum(sample.size, (above + 1) * sample.step - 1)  # and so many are larger, at most
-    low, high = known[least >= K], known[most < K]
+        n_reaching = ascending.size - np.searchsorted(ascending, values, side="left")
+        n_above = ascending.size - np.searchsorted(ascending, values, side="right")
+        min_reaching += n_reaching * sample.step
+        max_above += np.minimum(sample.size, (n_above + 1) * sample.step - 1)
+    low, high = values[min_reaching >= K], values[max_above < K]
     return float(low.max(initial=0.0)), float(high.min(initial=np.inf))
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
-    """How many numbers are above two bounds; and those between them, bounds included, each once and how often."""
+class NumbersBetween:
+    """The number of values above the upper bound, and the distinct values between the bounds with their counts."""
 
-    above: int
+    n_above: int
     values: Array
     counts: Counts
 
 
-def between(numbers: Array, low: float, high: float) -> Between:
-    """Of numbers in descending order."""
+def numbers_between(numbers: Array, low: float, high: float) -> NumbersBetween:
+    """Those between two bounds, inclusive, of numbers in descending order."""
     ascending = numbers[::-1]
     first, last = np.searchsorted(ascending, low, side="left"), np.searchsorted(ascending, high, side="right")
     values, counts = np.unique(ascending[first:last], return_counts=True)
-    return Between(int(numbers.size - last), values, counts)
+    return NumbersBetween(int(numbers.size - last), values, counts)
 
 
-def kept(parts: Sequence[Between], K: int) -> list[int]:
-    """How many of its numbers, the largest, each worker keeps so that all together are the K largest."""
+def split_k_largest(parts: Sequence[NumbersBetween], K: int) -> list[int]:
+    """How many of its largest numbers each worker contributes to the K largest of all."""
     values = np.unique(np.concatenate([part.values for part in parts]))
     counts = np.zeros((len(parts), values.size), dtype=np.int64)
-    for of_one, part in zip(counts, parts, strict=True):
-        of_one[np.searchsorted(values, part.values)] = part.counts
-    above = np.array([part.above for part in parts])
-    reach = above.sum() + counts.sum(axis=0)[::-1].cumsum()[::-1]  # as large as each value, of all
-    last = int(np.flatnonzero(reach >= K)[-1])  # the K-th largest
-    larger = above + counts[:, last + 1 :].sum(axis=1)
-    left, sizes = K - int(larger.sum()), []
-    for more, equal in zip(larger.tolist(), counts[:, last].tolist(), strict=True):
-        sizes.append(more + min(left, equal))
-        left -= min(left, equal)
+    for worker_counts, part in zip(counts, parts, strict=True):
+        worker_counts[np.searchsorted(values, part.values)] = part.counts
+    n_above = np.array([part.n_above for part in parts])
+    n_reaching = n_above.sum() + counts.sum(axis=0)[::-1].cumsum()[::-1]
+    kth = int(np.flatnonzero(n_reaching >= K)[-1])  # index of the K-th largest value
+    n_larger = n_above + counts[:, kth + 1 :].sum(axis=1)
+    remaining, sizes = K - int(n_larger.sum()), []
+    for larger, equal in zip(n_larger.tolist(), counts[:, kth].tolist(), strict=True):
+        sizes.append(larger + min(remaining, equal))
+        remaining -= min(remaining, equal)
     return sizes

@@ -1,4 +1,4 @@
-"""Room for matrices on a worker: in memory, or in unnamed files where they would take too much of it."""
+"""Matrices on a worker: in memory, or in unnamed memory-mapped files if they would take too much of it."""
 
 import mmap
 import os
@@ -14,11 +14,11 @@ from sdgs.decomposition.backends._threads import ThreadPool
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_AT_ONCE = 2  # pieces of work between two releases: what they touched counts as memory of the process until then
+_ITEMS_PER_RELEASE = 2  # pages that were touched count as memory of the process until they are released
 
 
 class MemmapAllocator:
-    """Makes matrices, in memory or, if ``folder`` is one, in files that vanish with them."""
+    """Allocates matrices, in memory or, if there is a ``folder``, in files that are deleted with them."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = folder
@@ -29,9 +29,9 @@ class MemmapAllocator:
         if self._folder is None:
             return np.zeros(shape, dtype=dtype)
         size = max(shape[0] * shape[1] * np.dtype(dtype).itemsize, 1)
-        with TemporaryFile(dir=self._folder) as file:  # the map keeps it
+        with TemporaryFile(dir=self._folder) as file:  # which the mapping keeps open
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)  # a disk that is full says so here
+                os.posix_fallocate(file.fileno(), 0, size)  # raises here if the disk is full
             else:
                 file.truncate(size)
             pages = mmap.mmap(file.fileno(), size)
@@ -39,23 +39,23 @@ class MemmapAllocator:
         return np.frombuffer(pages, dtype=dtype, count=shape[0] * shape[1]).reshape(shape)
 
     def release(self) -> None:
-        """Pages that were touched are the system's again, to write out and to take from memory when it likes."""
+        """Tell the system that it may write pages out and free their memory."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for pages in self._maps:
                 pages.madvise(mmap.MADV_DONTNEED)
 
 
-class ReleasingWorkers(ThreadPool):
-    """Threads that give pages back every so often."""
+class ReleasingThreadPool(ThreadPool):
+    """Threads that release memory-mapped pages now and then."""
 
-    def __init__(self, n_jobs: int | None, pages: MemmapAllocator) -> None:
+    def __init__(self, n_jobs: int | None, allocator: MemmapAllocator) -> None:
         super().__init__(n_jobs)
-        self._pages, self._done = pages, 0
+        self._allocator, self._done = allocator, 0
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """The results, in the order of the items."""
         for result in super().map(function, items):
             yield result
             self._done += 1
-            if self._done % _AT_ONCE == 0:
-                self._pages.release()
+            if self._done % _ITEMS_PER_RELEASE == 0:
+                self._allocator.release()

@@ -1,32 +1,32 @@
-"""What a worker holds in training, as a Dask actor: its rows, their coefficients and their part of the residual."""
+"""The Dask actor that holds the rows of one worker, their coefficients and their part of the residual."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
 import numpy as np
+from distributed import get_worker
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import ThreadpoolController
 
-from distributed import get_worker
 from sdgs.decomposition._alternation import SharedParameters, slices
 from sdgs.decomposition._block_updates import Array, Indices
 from sdgs.decomposition._label_rows import rows_by_label
 from sdgs.decomposition._solvers import Solver, starts_from_last_subspace
-from sdgs.distributed._dask_rows import checked
-from sdgs.distributed._k_largest import Between, Sample, between, sampled
+from sdgs.distributed._dask_rows import check_block
+from sdgs.distributed._k_largest import NumbersBetween, SortedSample, numbers_between, sample_sorted
 from sdgs.distributed._memmap_allocator import MemmapAllocator
-from sdgs.distributed._worker_alternation import DensePart, SparsePart
+from sdgs.distributed._worker_alternation import DenseWorkerAlternation, SparseWorkerAlternation
 
-_SHARE = 0.5  # of a worker's memory that its rows and their error may take; else dense ones are in files
-_PIECE_BYTES = 1 << 24  # handed over in one go
+_MAX_MEMORY_SHARE = 0.5  # of a worker's memory for rows and error; beyond it dense ones are in memory-mapped files
+_PIECE_BYTES = 1 << 24  # of rows that are sent to the actor at a time
 
 
 def _on_one_thread(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with BLAS on one thread, for the reasons that ``decompose`` has: what the client says holds there only.
+    """Decorator: run a method with BLAS on one thread, for the reasons given in ``decompose``.
 
-    Dask says so to the processes that it starts itself, and not where workers are threads or have no nanny.
+    The client's limit does not reach workers; Dask's own reaches only processes that a nanny starts.
     """
 
     @wraps(method)
@@ -40,43 +40,46 @@ def _on_one_thread(method: Callable[..., Any]) -> Callable[..., Any]:
 class TrainingActor:
     """The rows of one worker and the state of training that belongs to them.
 
-    Labels are numbered as in all rows; rows and places from the first row of this worker.
+    Labels have their global numbers; rows and flat indices count from the first row of this worker.
     """
 
-    _state: DensePart | SparsePart
+    _state: DenseWorkerAlternation | SparseWorkerAlternation
 
-    def __init__(self, shape: tuple[int, int], dtype: Any, *, sparse: bool) -> None:
+    def __init__(
+        self, shape: tuple[int, int], dtype: Any, *, sparse: bool, max_memory_share: float = _MAX_MEMORY_SHARE
+    ) -> None:
         self._shape, self._dtype, self._sparse = shape, dtype, sparse
-        self._blocks: dict[int, Any] = {}  # sparse ones
-        self._gaps = [np.empty(0, dtype=np.intp)]
-        self._largest, self._stored = 0.0, 0
+        self._sparse_blocks: dict[int, Any] = {}  # by the number of their first row
+        self._missing = [np.empty(0, dtype=np.intp)]
+        self._largest, self._stored_bytes = 0.0, 0
         self._blas = ThreadpoolController()
         worker = get_worker()
         limit = worker.memory_manager.memory_limit
-        self._room = _SHARE * limit if limit else np.inf
+        self._max_bytes = max_memory_share * limit if limit else np.inf
         if not sparse:
             size = 2 * shape[0] * shape[1] * np.dtype(dtype).itemsize
-            self._pages = MemmapAllocator(worker.local_directory if size > self._room else None)
-            self._X = self._pages.zeros(shape, dtype)
+            self._allocator = MemmapAllocator(worker.local_directory if size > self._max_bytes else None)
+            self._X = self._allocator.zeros(shape, dtype)
 
     def put(self, start: int, block: Any) -> None:
-        """Take over some rows, in order. NaN is kept apart: where it is, and a zero in its place."""
+        """Store some rows. NaN in dense rows becomes 0, and its flat index is stored."""
         if self._sparse:
-            self._blocks[start] = block
-            self._stored += block.data.nbytes + block.indices.nbytes
-            if self._stored > self._room:
+            self._sparse_blocks[start] = block
+            self._stored_bytes += block.data.nbytes + block.indices.nbytes
+            if self._stored_bytes > self._max_bytes:
                 raise MemoryError(
-                    "Sparse samples take more than half of a worker's memory. Use more workers, or larger."
+                    "Sparse samples take more than half of the memory of a worker. "
+                    "Use more workers, or workers with more memory."
                 )
             block = block.data
         else:
             rows = self._X[start : start + block.shape[0]]
             rows[:] = block
-            gaps = np.flatnonzero(np.isnan(block))
-            if gaps.size:
-                rows.reshape(-1)[gaps] = 0
-                self._gaps.append(gaps + start * self._shape[1])
-            self._pages.release()
+            missing = np.flatnonzero(np.isnan(block))
+            if missing.size:
+                rows.reshape(-1)[missing] = 0
+                self._missing.append(missing + start * self._shape[1])
+            self._allocator.release()
         with np.errstate(invalid="ignore"):
             self._largest = max(self._largest, float(np.nanmax(np.abs(block), initial=0)))
 
@@ -85,33 +88,37 @@ class TrainingActor:
         return self._largest
 
     @_on_one_thread
-    def begin(
+    def initialise(
         self,
         labels: Any,
         ranks: NDArray[np.intp],
         K: int,
         solver: Solver,
         seed: int,
-        whole: SharedParameters,
+        shared: SharedParameters,
     ) -> tuple[float, list[float]]:
-        """Make the state of the start. The energy of the rows, of all and of each label's."""
+        """Initialise the state, and return the energy of all rows and of the rows of each label."""
         rows = rows_by_label(labels)
         if self._sparse:
-            X = csr_array(vstack([self._blocks[start] for start in sorted(self._blocks)], format="csr"))
-            self._blocks.clear()
-            self._state = SparsePart(X, rows, ranks, K, solver, seed, shared=whole)
+            X = csr_array(vstack([self._sparse_blocks[start] for start in sorted(self._sparse_blocks)], format="csr"))
+            self._sparse_blocks.clear()
+            self._state = SparseWorkerAlternation(X, rows, ranks, K, solver, seed, shared=shared)
         else:
-            gaps = np.concatenate(self._gaps)
-            self._state = DensePart(self._pages, self._X, rows, ranks, K, solver, seed, shared=whole, missing=gaps)
+            missing = np.concatenate(self._missing)
+            self._state = DenseWorkerAlternation(
+                self._allocator, self._X, rows, ranks, K, solver, seed, shared=shared, missing=missing
+            )
         return self._state.total, self._state.energies
 
     @_on_one_thread
-    def sums(self, found: Mapping[int, Array], labels: Sequence[int], bases: Mapping[int, Array] | None) -> list[Array]:
-        """Put subspaces that were ``found`` in place; then N^T (N A) of each of some labels that share no row.
+    def gram_products(
+        self, subspaces: Mapping[int, Array], labels: Sequence[int], bases: Mapping[int, Array] | None
+    ) -> list[Array]:
+        """Project onto new subspaces, then return N^T (N A) for some labels that share no row.
 
-        A is the basis that is given; without, the label's last subspace, or a random one.
+        A is the given basis of a label; without bases its last subspace, or a random one.
         """
-        self._project(found)
+        self._project(subspaces)
         state = self._state
         if bases is not None:
             return [state.gram_times(i, bases[i]) for i in labels]
@@ -120,63 +127,62 @@ class TrainingActor:
         return [state.gram_times_random(i) for i in labels]
 
     @_on_one_thread
-    def candidates(self, found: Mapping[int, Array]) -> Sample:
-        """Put subspaces in place; then a sample of how large the K largest entries of the residual are."""
-        self._project(found)
-        places, values = self._state.residual_candidates()
-        order = np.lexsort((places, -np.abs(values)))[: self._state.K]
-        self._places, self._values = places[order], values[order]
-        return sampled(np.abs(self._values), self._state.K)
+    def residual_candidates(self, subspaces: Mapping[int, Array]) -> SortedSample:
+        """Project onto new subspaces, then return a sample of the magnitudes of the K largest residual entries."""
+        self._project(subspaces)
+        indices, values = self._state.residual_candidates()
+        order = np.lexsort((indices, -np.abs(values)))[: self._state.K]
+        self._indices, self._values = indices[order], values[order]
+        return sample_sorted(np.abs(self._values), self._state.K)
 
-    def between(self, low: float, high: float) -> Between:
-        """Those that are between two bounds."""
-        return between(np.abs(self._values), low, high)
+    def candidates_between(self, low: float, high: float) -> NumbersBetween:
+        """The magnitudes of the candidates between two bounds."""
+        return numbers_between(np.abs(self._values), low, high)
 
     @_on_one_thread
-    def keep(self, size: int) -> float:
-        """S := so many of the largest. The error of these rows."""
-        order = np.argsort(self._places[:size])
-        self._state.put_residual(self._places[:size][order], self._values[:size][order])
+    def set_residual(self, size: int) -> float:
+        """S := the ``size`` largest candidates; returns the error of these rows."""
+        order = np.argsort(self._indices[:size])
+        self._state.put_residual(self._indices[:size][order], self._values[:size][order])
         self._state.sweeps += 1
         return self._state.error()
 
     @_on_one_thread
     def factors(self) -> list[tuple[Array, Array]]:
-        """Of the coefficients of each label: the triangular factor, and the sum of the rows."""
-        exact = (U.astype(np.float64, copy=False) for U in self._state.U)
-        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in exact]
+        """For the coefficients of each label: the triangular QR factor, and the sum of the rows."""
+        in_float64 = (U.astype(np.float64, copy=False) for U in self._state.U)
+        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in in_float64]
 
     @_on_one_thread
-    def coefficients(self, turned: Sequence[Array] | None = None) -> list[Array]:
-        """Of each label; in other axes if those are given."""
-        U = self._state.U
-        if turned is None:
-            return U
-        return [(mine @ axes).astype(mine.dtype, copy=False) for mine, axes in zip(U, turned, strict=True)]
+    def coefficients(self, rotations: Sequence[Array] | None = None) -> list[Array]:
+        """The coefficients of each label, rotated if rotations are given."""
+        if rotations is None:
+            return self._state.U
+        return [(U @ V).astype(U.dtype, copy=False) for U, V in zip(self._state.U, rotations, strict=True)]
 
     def residual(self) -> tuple[Indices, Array]:
-        """Flat places and values of S."""
+        """Flat indices and values of S."""
         return self._state.S_indices, self._state.S_values
 
     @_on_one_thread
-    def restore(self, U: Sequence[Array], C: Array, places: Indices, values: Array, sweeps: int) -> None:
-        """Be as after ``sweeps`` sweeps."""
-        flat = np.concatenate([mine.reshape(-1) for mine in U])
-        self._state.restore({"U": flat, "C": C, "S_indices": places, "S_values": values}, sweeps)
+    def restore(self, U: Sequence[Array], C: Array, indices: Indices, values: Array, sweeps: int) -> None:
+        """Continue from a state after ``sweeps`` sweeps."""
+        flat = np.concatenate([part.reshape(-1) for part in U])
+        self._state.restore({"U": flat, "C": C, "S_indices": indices, "S_values": values}, sweeps)
 
     def close(self) -> None:
-        """Let go of all of it."""
+        """Release everything."""
         self.__dict__.clear()
 
-    def _project(self, found: Mapping[int, Array]) -> None:
-        for i, Q in found.items():
+    def _project(self, subspaces: Mapping[int, Array]) -> None:
+        for i, Q in subspaces.items():
             self._state.project(i, Q)
 
 
-def hand_over(_: None, block: Any, part: Any, start: int, dtype: Any, dense: bool) -> None:
-    """Give rows to the part that is on the same worker, a piece after the other."""
-    block = checked(block, dtype)
+def send_rows(_: None, block: Any, actor: Any, start: int, dtype: Any, dense: bool) -> None:
+    """Send rows to the actor on the same worker, piece by piece."""
+    block = check_block(block, dtype)
     step = max(1, _PIECE_BYTES // max(block.shape[1] * np.dtype(dtype).itemsize, 1))
     for piece in slices(block.shape[0], step):
         rows = block[piece]
-        part.put(start + piece.start, rows.toarray() if dense and hasattr(rows, "toarray") else rows).result()
+        actor.put(start + piece.start, rows.toarray() if dense and issparse(rows) else rows).result()

@@ -1,4 +1,4 @@
-"""The alternation over the rows of one worker: that of all rows in memory, with S chosen by all workers together."""
+"""The alternation over the rows of one worker, as in memory, except that all workers choose S together."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,82 +11,84 @@ from sdgs.decomposition._block_updates import Array, Indices, largest_entries, l
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
 from sdgs.decomposition.backends._threads import ThreadPool
-from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingWorkers
+from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingThreadPool
 
-_SLAB_BYTES = 1 << 25  # of R, looked at in one go
+_SLAB_BYTES = 1 << 25  # of R that is processed at a time
 
 
-class DensePart(DenseAlternation):
-    """Rows that are dense. What is done to all of them is done to a slab after the other: they may be in a file."""
+class DenseWorkerAlternation(DenseAlternation):
+    """For dense rows, which may be in a memory-mapped file: operations on all rows go slab by slab."""
 
-    def __init__(self, pages: MemmapAllocator, *arguments: Any, **options: Any) -> None:
-        self._pages = pages
+    def __init__(
+        self, allocator: MemmapAllocator, *arguments: Any, slab_bytes: int = _SLAB_BYTES, **options: Any
+    ) -> None:
+        self._allocator, self._slab_bytes = allocator, slab_bytes
         super().__init__(*arguments, **options)
 
     def make_threads(self, n_jobs: int | None) -> ThreadPool:
-        """Threads that give pages back every so often."""
-        return ReleasingWorkers(n_jobs, self._pages)
+        """Threads that release memory-mapped pages now and then."""
+        return ReleasingThreadPool(n_jobs, self._allocator)
 
     def zeros(self) -> Array:
-        """A matrix of the size of X, where X is."""
-        return self._pages.zeros(self.shape, self.X.dtype)
+        """A matrix of the shape of X, in memory or in a file as X."""
+        return self._allocator.zeros(self.shape, self.X.dtype)
 
     def residual_candidates(self) -> tuple[Indices, Array]:
-        """(flat place, value) of the K largest entries, S taken back into R."""
+        """Flat indices and values of the K largest entries of R + S; R becomes R + S."""
         p, floor = self.shape[1], 0.0
-        places, values = np.empty(0, dtype=np.intp), np.empty(0, dtype=self.X.dtype)
+        indices, values = np.empty(0, dtype=np.intp), np.empty(0, dtype=self.X.dtype)
         for slab in self._slabs():
             flat, low = self.R[slab].reshape(-1), slab.start * p
             flat[self.missing[_within(self.missing, slab, p)] - low] = 0
-            mine = _within(self.S_indices, slab, p)
-            flat[self.S_indices[mine] - low] += self.S_values[mine]
-            found = largest_entries(flat, self.K, floor)
-            places, values = np.append(places, found + low), np.append(values, flat[found])
-            if places.size > self.K:
-                few = np.sort(largest_indices(np.abs(values), self.K))
-                places, values = places[few], values[few]
+            in_slab = _within(self.S_indices, slab, p)
+            flat[self.S_indices[in_slab] - low] += self.S_values[in_slab]
+            largest = largest_entries(flat, self.K, floor)
+            indices, values = np.append(indices, largest + low), np.append(values, flat[largest])
+            if indices.size > self.K:
+                kept = np.sort(largest_indices(np.abs(values), self.K))
+                indices, values = indices[kept], values[kept]
                 floor = float(np.abs(values).min())
-            self._pages.release()
-        return places, values
+            self._allocator.release()
+        return indices, values
 
-    def put_residual(self, places: Indices, values: Array) -> None:
-        """S := these, in order."""
-        self.S_indices, self.S_values = places, values
-        self._clear(places)
+    def put_residual(self, indices: Indices, values: Array) -> None:
+        """S := these entries, in ascending order."""
+        self.S_indices, self.S_values = indices, values
+        self._clear(indices)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
-        """Be as after ``sweeps`` sweeps, but for the rounding of R."""
+        """Continue from a state after ``sweeps`` sweeps, up to the rounding of R."""
         super().restore(state, sweeps)
         for slab in self._slabs():
             self.R[slab] = self.X[slab] * (1 / self.scale)
             for omega, U, C in zip(self.rows, self.U, self.C, strict=True):
-                mine = _within(omega, slab, 1)
-                self.R[omega[mine]] -= U[mine] @ C
-            self._pages.release()
+                in_slab = _within(omega, slab, 1)
+                self.R[omega[in_slab]] -= U[in_slab] @ C
+            self._allocator.release()
         self._clear(self.missing)
         self._clear(self.S_indices)
 
     def _slabs(self) -> list[slice]:
         n, p = self.shape
-        return slices(n, max(1, _SLAB_BYTES // (p * self.X.dtype.itemsize)))
+        return slices(n, max(1, self._slab_bytes // (p * self.X.dtype.itemsize)))
 
-    def _clear(self, places: Indices) -> None:
-        """R := 0 at these places, which are in order."""
+    def _clear(self, indices: Indices) -> None:
+        """R := 0 at these ascending flat indices."""
         p = self.shape[1]
         for slab in self._slabs():
-            self.R[slab].reshape(-1)[places[_within(places, slab, p)] - slab.start * p] = 0
-            self._pages.release()
+            self.R[slab].reshape(-1)[indices[_within(indices, slab, p)] - slab.start * p] = 0
+            self._allocator.release()
 
 
-class SparsePart(SparseAlternation):
-    """Rows that are sparse."""
+class SparseWorkerAlternation(SparseAlternation):
+    """For sparse rows."""
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
-        """Be as after ``sweeps`` sweeps, but for rounding."""
+        """Continue from a state after ``sweeps`` sweeps, up to rounding."""
         super().restore(state, sweeps)
         self.rebuild()
 
 
-def _within(places: Indices, slab: slice, p: int) -> slice:
-    """Where, of places in order, those of some rows are."""
-    return slice(*np.searchsorted(places, [slab.start * p, slab.stop * p]))
+def _within(indices: Indices, slab: slice, p: int) -> slice:
+    """The slice of ascending flat indices that lie in some rows."""
+    return slice(*np.searchsorted(indices, [slab.start * p, slab.stop * p]))

@@ -207,7 +207,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
 
     @lazy_for_distributed
     def transform(self, X: Any) -> Any:
-        """Cleaned samples: corrupted entries corrected by the residual of ``huber``, missing ones filled in by the code.
+        """Cleaned samples: corrupted entries corrected by the residual of ``huber``, missing ones filled by the code.
 
         Complete samples without ``huber`` stay as they are. For other estimators, which take no such data.
 

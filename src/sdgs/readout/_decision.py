@@ -1,7 +1,7 @@
 """From the probabilities of labels to label sets.
 
-Plain functions on arrays. P (n, k) holds probabilities, Y (n, k) labels. Decisions are tuned on the host, on cross-fitted
-probabilities, and made where P is.
+Plain functions on arrays. P (n, k) holds probabilities, Y (n, k) labels. Decisions are tuned on the host, on
+cross-fitted probabilities, and made where P is.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,7 +79,7 @@ def tune_decision(rule: str, metric: str, P: Array, Y: NDArray[Any], *, at_least
 def metric_value(metric: str, Y: Any, labels: Any) -> float:
     """The measure of :mod:`sdgs.metrics` by this name, negated if less is better.
 
-    Faster than that module because it takes dense labels only: tuning calls it thousands of times. Two empty sets agree.
+    Faster than that module, because tuning calls it thousands of times; for dense labels. Two empty sets agree.
     """
     xp = namespace(labels)
     Y = xp.astype(Y, xp.bool)

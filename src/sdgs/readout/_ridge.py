@@ -4,11 +4,11 @@ The problem, for features Z (n, d) and labels Y (n, k), both centred after the i
 
 .. math:: \min_{W, w} \; \|Y - Z W^T - 1 w^T\|_F^2 + \lambda \operatorname{tr} W P W^T
 
-Its solution is W^T = (Z^T Z + lambda P)^-1 Z^T Y, the primal form, or P^-1 Z^T (Z P^-1 Z^T + lambda)^-1 Y, the dual form,
-which is cheaper if there are fewer rows than columns. P is the identity, with two exceptions: 1 /
-:func:`~sdgs.readout._relevance.penalty_weights` on the diagonal for weighted columns; and if the leading columns are the
-kernel between samples and landmarks, the Gram matrix of the landmarks: that is kernel ridge regression over functions
-that the landmarks span. Squared errors and means are weighted by the sample weights.
+Its solution is W^T = (Z^T Z + lambda P)^-1 Z^T Y, the primal form, or P^-1 Z^T (Z P^-1 Z^T + lambda)^-1 Y, the dual
+form, which is cheaper if there are fewer rows than columns. P is the identity, with two exceptions: 1 /
+:func:`~sdgs.readout._relevance.penalty_weights` on the diagonal for weighted columns; and if the leading columns are
+the kernel between samples and landmarks, the Gram matrix of the landmarks: that is kernel ridge regression over
+functions that the landmarks span. Squared errors and means are weighted by the sample weights.
 """
 
 from abc import ABC, abstractmethod

@@ -64,7 +64,7 @@ class BudgetedSearch:
         return coordinate_search(start, axes, evaluate, self._is_worthwhile)
 
     def _is_worthwhile(self, candidate: PipelineParameters, best: CVResult) -> bool:
-        """Whether a candidate can differ from the best, and leaves budget to fit it and to average it with simple ones."""
+        """Whether a candidate can differ from the best, and leaves budget to fit it and to average it with others."""
         code_is_unread = best.parameters.gamma is not None and "code" not in best.choice.read_from
         if code_is_unread and self.complete and candidate.huber is None:
             only_codes_differ = _without_code_parameters(candidate) == _without_code_parameters(best.parameters)
@@ -83,7 +83,7 @@ class BudgetedSearch:
 def select_averaged(
     best: CVResult, results: Sequence[CVResult], costs: Sequence[float], budget: float, n_averaged: int
 ) -> list[int]:
-    """The best candidate, and after it the ``n_averaged`` - 1 best that are about as good, as far as the budget goes."""
+    """The best candidate, and others that are about as good, as far as the budget goes; ``n_averaged`` at most."""
     selected: list[int] = []
     for i in sorted(range(len(results)), key=lambda i: (results[i] is not best, -results[i].value)):
         is_level = results[i].value >= best.value - AVERAGING_TOLERANCE and costs[i] <= budget

@@ -73,8 +73,8 @@ class CostModel:
 def base_costs(n: int, n_evaluated: int, n_default: int, n_folds: int, *, sparse: bool) -> tuple[float, float]:
     """Costs of the default parameters: evaluated on ``n_evaluated`` of n samples, and fitted to all in the end.
 
-    A fit of SDGSClassifier evaluates its parameters on ``n_default`` samples, which takes ``CV_SHARE_DENSE`` of its time
-    if these are all samples and all folds are left out.
+    A fit of SDGSClassifier evaluates its parameters on ``n_default`` samples, which takes ``CV_SHARE_DENSE`` of its
+    time if these are all samples and all folds are left out.
     """
     cv_share = CV_SHARE_SPARSE if sparse else CV_SHARE_DENSE
 

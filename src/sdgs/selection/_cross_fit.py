@@ -89,7 +89,7 @@ def cross_fit_scores(
 
     ``fit_fold(train, test, number)`` fits features and regressions to the training rows alone: features fitted to all
     rows predict those same rows too well, and a penalty or a threshold chosen on such scores is far off. Test rows of a
-    fold without any label in its training rows get the label frequencies. ``each`` wraps the fold numbers, for progress.
+    fold without any label in its training rows get the label frequencies. ``each`` wraps the fold numbers.
     """
     shape, frequencies = (folds.test_rows.size, Y.shape[1]), Y.mean(axis=0)
     scores: list[list[Any]] = [[np.full(shape, frequencies) for _ in penalties] for _ in range(n_widths)]

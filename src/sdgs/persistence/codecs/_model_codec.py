@@ -1,7 +1,7 @@
 """A fitted model as JSON and arrays, and back. docs/model-format.md specifies both.
 
-Reading trusts nothing: every field is checked, and every array against all others, before there is a model. Writing goes
-through the same checks, so that what is written can be read.
+Reading trusts nothing: every field is checked, and every array against all others, before there is a model. Writing
+goes through the same checks, so that what is written can be read.
 """
 
 import math
