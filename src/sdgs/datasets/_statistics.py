@@ -42,21 +42,21 @@ class Statistics:
     cardinality: float
     density: float
     distinct_label_sets: int
-    label_counts: dict[str, int]
+    label_counts: dict[Any, int]
     label_set_sizes: list[int]
     nonzero_share: float
     missing_share: float
     n_missing_labels: int
 
     @property
-    def imbalance(self) -> dict[str, float]:
+    def imbalance(self) -> dict[Any, float]:
         """Count of the most frequent label divided by the count of each label; inf for a label without samples."""
         largest = max(self.label_counts.values())
         return {name: largest / count if count else float("inf") for name, count in self.label_counts.items()}
 
 
-def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[str]) -> Statistics:
-    """Statistics of samples X (n, p), dense or sparse, and labels Y (n, k), with NaN where a label is missing."""
+def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any]) -> Statistics:
+    """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), with NaN for missing labels."""
     (n, p), k = X.shape, len(label_names)
     entries = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
     complete = Y[known_labels(Y)].astype(bool) if Y is not None else np.zeros((0, k), dtype=bool)
