@@ -187,7 +187,7 @@ def _show_guess(console: Any, file: Path, guess: Any, again: list[str]) -> None:
     if guess.lists:
         _next(console, "info", file, [*again, f"--label-column={guess.lists[0]}"])
     if guess.columns or not guess.lists:
-        wanted = ",".join(map(_option_value, guess.chosen_by)) or "NAME,NAME"
+        wanted = ",".join(map(_option_value, guess.patterns)) or "NAME,NAME"
         _next(console, "info", file, [*again, f"--labels={wanted}"])
 
 

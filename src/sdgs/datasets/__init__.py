@@ -1,14 +1,18 @@
-"""Data to start with, and readers of the files in which this field shares data."""
+"""Synthetic data, readers of multi-label data files, and the paper's data sets."""
 
-from sdgs.datasets._dataset import Dataset, Statistics
+from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 from sdgs.datasets.readers._arff import load_arff
+from sdgs.datasets.readers._formats import FORMATS
 from sdgs.datasets.readers._label_lists import LabelGuess
 from sdgs.datasets.readers._mulan_meka import load_meka, load_mulan
-from sdgs.datasets.readers._read import FORMATS, Block, guess_labels, read, read_blocks
+from sdgs.datasets.readers._read import guess_labels, read
+from sdgs.datasets.readers._read_blocks import Block, read_blocks
 from sdgs.datasets.readers._svmlight import load_svmlight
-from sdgs.datasets.registry._paper_datasets import REGISTRY, check, fetch, find, load
+from sdgs.datasets.registry._local_files import check, fetch, find, load
+from sdgs.datasets.registry._paper_datasets import REGISTRY
 
 __all__ = [
     "FORMATS",

@@ -1,6 +1,7 @@
 """What the page says, as values that JSON can hold. Nothing is fitted, and nothing is drawn."""
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import issparse
 from sdgs import metrics
 from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs._utils._version import __version__
+from sdgs.datasets._statistics import dataset_statistics
 from sdgs.decomposition._label_angles import label_angles, leaves_of
 from sdgs.report._decomposed_samples import ExplainedSamples
 from sdgs.report._packed_labels import LEAST, STEPS, as_text, packed
@@ -119,23 +121,21 @@ def _parameters(model: Any) -> dict[str, str]:
 
 
 def _glance(X: Any, true: NDArray[np.bool_], predicted: NDArray[np.bool_], n_given: int) -> dict[str, Any]:
-    n, p = np.shape(X)
-    stored = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
-    sizes, given = true.sum(axis=1), predicted.sum(axis=1)
-    most = int(max(sizes.max(), given.max()))
-    by_size = [[int((sizes == m).sum()), int((given == m).sum())] for m in range(most + 1)]
+    statistics = dataset_statistics(X, true, range(true.shape[1]))
+    n_predicted = predicted.sum(axis=1)
+    by_size = zip_longest(statistics.label_set_sizes, np.bincount(n_predicted).tolist(), fillvalue=0)
     return {
-        "n": n,
+        "n": statistics.n_samples,
         "n_given": n_given,
-        "p": p,
-        "k": true.shape[1],
-        "cardinality": float(sizes.mean()),
-        "cardinality_predicted": float(given.mean()),
-        "label_sets": len(np.unique(np.packbits(true, axis=1), axis=0)),
-        "never": int((~true.any(axis=0)).sum()),
-        "nonzero": float(np.count_nonzero(stored) / (n * p)),
-        "missing": float(np.isnan(stored).sum() / (n * p)),
-        "by_size": by_size,
+        "p": statistics.n_features,
+        "k": statistics.n_labels,
+        "cardinality": statistics.cardinality,
+        "cardinality_predicted": float(n_predicted.mean()),
+        "label_sets": statistics.distinct_label_sets,
+        "never": sum(count == 0 for count in statistics.label_counts.values()),
+        "nonzero": statistics.nonzero_share,
+        "missing": statistics.missing_share,
+        "by_size": [list(pair) for pair in by_size],
     }
 
 

@@ -1,4 +1,4 @@
-"""Columns by name: which are labels, which are left out, and what was meant where a name is not there."""
+"""Selecting columns by name or pattern, with suggestions where a name does not exist."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -6,34 +6,37 @@ from fnmatch import fnmatchcase
 
 from sdgs.datasets._errors import DataFileError
 
-_MANY = 6  # names in a message
+_MAX_NAMES_SHOWN = 6
 
 
-def chosen(wanted: Sequence[str], names: Sequence[str], file: str, what: str = "label") -> list[str]:
-    """The names that ``wanted`` stands for, in its order: each a name, or a pattern with ``*``, ``?`` and ``[abc]``."""
-    there = set(names)
-    found: dict[str, None] = {}
-    for one in wanted:
-        matches = [one] if one in there else [name for name in names if fnmatchcase(name, one)]
+def match_columns(patterns: Sequence[str], names: Sequence[str], file: str, role: str = "label") -> list[str]:
+    """Columns that match, in the order of the patterns: names, or patterns with ``*``, ``?`` and ``[abc]``."""
+    existing = set(names)
+    matched: dict[str, None] = {}
+    for pattern in patterns:
+        matches = [pattern] if pattern in existing else [name for name in names if fnmatchcase(name, pattern)]
         if not matches:
-            several = sum(name.startswith(one) for name in names) > 1
-            hint = f"Several begin with it: {one + '*'!r} means them all." if several else near(one, names)
-            raise DataFileError(f"{file}: no column is named {one!r}, which should be a {what}. {hint}")
-        found.update(dict.fromkeys(matches))
-    return list(found)
+            is_prefix = sum(name.startswith(pattern) for name in names) > 1
+            hint = f"Several names start with it: {pattern + '*'!r} matches them." if is_prefix else ""
+            raise DataFileError(
+                f"{file}: no column is named {pattern!r}, which should be a {role}. "
+                f"{hint or suggest_similar(pattern, names)}"
+            )
+        matched.update(dict.fromkeys(matches))
+    return list(matched)
 
 
-def near(name: str, names: Sequence[str]) -> str:
-    """What may have been meant, in a sentence."""
-    lower: dict[str, list[str]] = {}
-    for other in names:
-        lower.setdefault(other.lower().strip(), []).append(other)
-    similar = get_close_matches(name.lower().strip(), list(lower), n=5, cutoff=0.6)
-    close = [other for match in similar for other in lower[match]]
-    return f"Near it: {listed(close)}." if close else f"The columns are {listed(names)}."
+def suggest_similar(name: str, names: Sequence[str]) -> str:
+    """A sentence with the names that are similar, or with all names if none is."""
+    by_lower_case: dict[str, list[str]] = {}
+    for existing in names:
+        by_lower_case.setdefault(existing.lower().strip(), []).append(existing)
+    matches = get_close_matches(name.lower().strip(), list(by_lower_case), n=5, cutoff=0.6)
+    similar = [existing for match in matches for existing in by_lower_case[match]]
+    return f"Similar: {join_names(similar)}." if similar else f"The columns are {join_names(names)}."
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names with commas between, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:_MANY])
-    return f"{shown} and {len(names) - _MANY} more" if len(names) > _MANY else shown
+def join_names(names: Sequence[str]) -> str:
+    """Quoted names, shortened to the first few."""
+    shown = ", ".join(repr(name) for name in names[:_MAX_NAMES_SHOWN])
+    return f"{shown} and {len(names) - _MAX_NAMES_SHOWN} more" if len(names) > _MAX_NAMES_SHOWN else shown

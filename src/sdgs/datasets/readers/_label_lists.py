@@ -1,4 +1,4 @@
-"""Labels as people write them: one column that lists those of a sample, such as ``calm;sad``; and which columns may be.
+"""Labels as a list in one column, such as ``calm;sad``, and guessing which columns are labels.
 
 Plain functions on the cells of columns.
 """
@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._number_parsing import MISSING
+from sdgs.datasets.readers._number_parsing import MISSING_WORDS
 
-SEPARATORS = ";|,"  # a comma last, for it may be part of a name
+_SEPARATORS = ";|,"  # the comma last, because it may be part of a name
 _NO_LABELS = {"", "none"}
-_OFTEN = 3  # times that labels occur on average; other text says something new in every row
+_MIN_MEAN_COUNT = 3  # a column of labels repeats each label about this often; free text does not
 _PREFIX_ENDS = "_-.:"
 
 
-def separator_in(cells: Iterable[Any]) -> str:
-    """What stands between labels: the first of ``SEPARATORS`` that occurs at all; empty if none does."""
-    found = {mark for cell in cells if isinstance(cell, str) for mark in SEPARATORS if mark in cell}
-    return next((mark for mark in SEPARATORS if mark in found), "")
+def find_separator(cells: Iterable[Any]) -> str:
+    """The separator of lists: the first of ``;``, ``|`` and ``,`` that occurs in a cell; empty if none does."""
+    used = {mark for cell in cells if isinstance(cell, str) for mark in _SEPARATORS if mark in cell}
+    return next((mark for mark in _SEPARATORS if mark in used), "")
 
 
-def separators_beside(labels: Sequence[str]) -> str:
-    """Those that may stand between labels of these names."""
-    return "".join(mark for mark in SEPARATORS if not any(mark in label for label in labels))
+def usable_separators(labels: Sequence[str]) -> str:
+    """Separators that are not part of a label's name."""
+    return "".join(mark for mark in _SEPARATORS if not any(mark in label for label in labels))
 
 
-def labels_in(cell: Any, separators: str) -> list[str] | None:
-    """The labels that a cell lists; None if they are not known. A cell of Parquet may be a list itself."""
+def split_labels(cell: Any, separators: str) -> list[str] | None:
+    """The labels that a cell lists; None if the cell is missing. In Parquet a cell may be a list itself."""
     if cell is None:
         return None
     if not isinstance(cell, str):
@@ -41,24 +41,24 @@ def labels_in(cell: Any, separators: str) -> list[str] | None:
     text = cell.strip()
     if text.lower() in _NO_LABELS:
         return []
-    if text.lower() in MISSING:
+    if text.lower() in MISSING_WORDS:
         return None
-    mark = next((mark for mark in separators if mark in text), None)
-    parts = [text] if mark is None else text.split(mark)
+    separator = next((mark for mark in separators if mark in text), None)
+    parts = [text] if separator is None else text.split(separator)
     return [part.strip() for part in parts if part.strip()]
 
 
-def label_matrix(lists: Sequence[list[str] | None], labels: Sequence[str]) -> tuple[NDArray[np.float64], set[str]]:
-    """0 and 1, a column a label, NaN where nothing is known of a sample; and what was listed beside those labels."""
-    place = {label: j for j, label in enumerate(labels)}
-    Y, others = np.zeros((len(lists), len(labels))), set[str]()
-    for i, listed in enumerate(lists):
-        if listed is None:
+def binarize_lists(lists: Sequence[list[str] | None], labels: Sequence[str]) -> tuple[NDArray[np.float64], set[str]]:
+    """The label matrix, with NaN rows for missing lists; and the listed names that are not in ``labels``."""
+    column_of = {label: j for j, label in enumerate(labels)}
+    Y, unknown = np.zeros((len(lists), len(labels))), set[str]()
+    for i, sample_labels in enumerate(lists):
+        if sample_labels is None:
             Y[i] = math.nan
             continue
-        others.update(label for label in listed if label not in place)
-        Y[i, [place[label] for label in listed if label in place]] = 1
-    return Y, others
+        unknown.update(label for label in sample_labels if label not in column_of)
+        Y[i, [column_of[label] for label in sample_labels if label in column_of]] = 1
+    return Y, unknown
 
 
 @dataclass(frozen=True)
@@ -68,33 +68,35 @@ class LabelGuess:
     Attributes
     ----------
     columns : tuple of str
-        Each may be a label: it holds only 0 and 1, or yes and no.
-    chosen_by : tuple of str
-        Those columns in few words: a pattern if there is one that means no other column.
+        Columns that may be labels: they hold only 0 and 1, or yes and no.
+    patterns : tuple of str
+        The same columns for the ``labels`` argument of :func:`read`: one pattern if it matches no other column, else
+        their names.
     lists : tuple of str
-        Each may list all labels of a sample, as in ``calm;sad``.
+        Columns that may list all labels of a sample, as in ``calm;sad``.
     """
 
     columns: tuple[str, ...] = ()
-    chosen_by: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
 
 
-def guessed(names: Sequence[str], binary: Sequence[str], text: Mapping[str, Sequence[Any]]) -> LabelGuess:
-    """From the names of all columns, those that are binary, and the cells of those that are text."""
-    # Columns that begin alike are alike: a word that no sample has twice is still a count.
+def guess_label_columns(names: Sequence[str], binary: Sequence[str], text: Mapping[str, Sequence[Any]]) -> LabelGuess:
+    """Guess from the names of all columns, the names of binary columns, and the cells of text columns."""
+    # Columns with the same prefix are of the same kind: in word_1, word_2, ... a count may happen to be binary.
     groups: dict[str, set[str]] = {}
     for name in names:
         groups.setdefault(_prefix(name), set()).add(name)
-    whole = [name for name in binary if not _prefix(name) or groups[_prefix(name)] <= set(binary)]
-    columns = tuple(whole or binary)
-    several, single = list[str](), list[str]()
+    in_binary_groups = [name for name in binary if not _prefix(name) or groups[_prefix(name)] <= set(binary)]
+    columns = tuple(in_binary_groups or binary)
+    lists, single_labels = list[str](), list[str]()
     for name, cells in text.items():
-        mark = separator_in(cells)
-        counts = Counter(label for cell in cells for label in labels_in(cell, mark) or [])
-        if len(counts) > 1 and counts.total() >= _OFTEN * len(counts):
-            (several if mark or any(isinstance(cell, list) for cell in cells) else single).append(name)
-    return LabelGuess(columns, _in_few_words(columns, names), tuple(several or ([] if columns else single)))
+        separator = find_separator(cells)
+        counts = Counter(label for cell in cells for label in split_labels(cell, separator) or [])
+        if len(counts) > 1 and counts.total() >= _MIN_MEAN_COUNT * len(counts):
+            has_lists = separator or any(isinstance(cell, list) for cell in cells)
+            (lists if has_lists else single_labels).append(name)
+    return LabelGuess(columns, _as_patterns(columns, names), tuple(lists or ([] if columns else single_labels)))
 
 
 def _prefix(name: str) -> str:
@@ -102,8 +104,9 @@ def _prefix(name: str) -> str:
     return name[: min(ends) + 1] if ends else ""
 
 
-def _in_few_words(wanted: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    prefixes = {_prefix(name) for name in wanted}
+def _as_patterns(columns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    prefixes = {_prefix(name) for name in columns}
     pattern = f"{next(iter(prefixes), '')}*"
-    means = [name for name in names if fnmatchcase(name, pattern)]
-    return (pattern,) if len(means) > 1 and len(prefixes) == 1 and means == list(wanted) else tuple(wanted)
+    matches = [name for name in names if fnmatchcase(name, pattern)]
+    unique = len(matches) > 1 and len(prefixes) == 1 and matches == list(columns)
+    return (pattern,) if unique else tuple(columns)

@@ -1,4 +1,4 @@
-"""From the text of a cell to a number."""
+"""Parsing the text of cells: numbers, binary labels, missing values."""
 
 import math
 import re
@@ -7,26 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._arff import FALSE, TRUE
-
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
+MISSING_WORDS = {"", "?", "na", "n/a", "nan", "null", "none"}
+TRUE_WORDS, FALSE_WORDS = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
+_FEATURE_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}  # shorter words may be categories
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 class BadCellError(ValueError):
-    """A cell that is not what its column should hold: its place in the block, its text, and what to do."""
+    """A cell that cannot be parsed: its row in the block, its text, what is wrong, and what to do."""
 
     def __init__(
-        self, place: int, text: str, what: str, advice: str = "Mend it, or leave it empty if it is not known."
+        self, row: int, text: str, problem: str, advice: str = "Correct it, or leave it empty if it is not known."
     ) -> None:
         super().__init__(text)
-        self.place, self.text, self.what, self.advice = place, text, what, advice
+        self.row, self.text, self.problem, self.advice = row, text, problem, advice
 
 
-def numbers(cells: Sequence[str]) -> NDArray[np.float64]:
-    """Features: numbers, yes and no; NaN where a cell is empty or says that the value is missing."""
-    # float() reads 2021_03 as a number, which it is not meant to be.
+def parse_numbers(cells: Sequence[str]) -> NDArray[np.float64]:
+    """Feature values: numbers, or yes/no and true/false as 1/0; NaN for missing values."""
+    # float() also accepts 2021_03, which is not meant as a number.
     if "_" not in "".join(cells):
         try:
             values = np.array(list(map(float, cells)))
@@ -35,33 +34,33 @@ def numbers(cells: Sequence[str]) -> NDArray[np.float64]:
         else:
             if not np.isinf(values).any():
                 return values
-    return np.array([_number(cell, i) for i, cell in enumerate(cells)])
+    return np.array([_parse_number(cell, row) for row, cell in enumerate(cells)])
 
 
-def _number(cell: str, place: int) -> float:
+def _parse_number(cell: str, row: int) -> float:
     text = cell.strip().lower()
-    if text in MISSING:
+    if text in MISSING_WORDS:
         return math.nan
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in _FEATURE_WORDS:
+        return _FEATURE_WORDS[text]
     try:
         value = math.nan if "_" in text else float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         if _DECIMAL_COMMA.fullmatch(text):
-            raise BadCellError(place, cell, "a number with a decimal comma", "Save the file with decimal points.")
-        raise BadCellError(place, cell, "infinite" if math.isinf(value) else "not a number")
+            raise BadCellError(row, cell, "a number with a decimal comma", "Save the file with decimal points.")
+        raise BadCellError(row, cell, "infinite" if math.isinf(value) else "not a number")
     return value
 
 
-def count_text(cells: Sequence[str]) -> int:
-    """Cells that are not meant to be numbers."""
+def count_text_cells(cells: Sequence[str]) -> int:
+    """Cells that are text, and not a number with a typing error."""
     return sum(_is_text(cell.strip().lower()) for cell in cells)
 
 
 def _is_text(text: str) -> bool:
-    if text in MISSING or text in _WORDS or _DECIMAL_COMMA.fullmatch(text):
+    if text in MISSING_WORDS or text in _FEATURE_WORDS or _DECIMAL_COMMA.fullmatch(text):
         return False
     try:
         return math.isnan(float(text)) or "_" in text
@@ -69,21 +68,21 @@ def _is_text(text: str) -> bool:
         return True
 
 
-def yes_or_no(cells: Sequence[str]) -> NDArray[np.float64]:
-    """Labels: 1 and 0, NaN where it is missing."""
-    known = {cell: _yes_or_no(cell) for cell in set(cells)}
-    for i, cell in enumerate(cells):
-        if known[cell] is None:
-            raise BadCellError(i, cell, "neither 0 nor 1, nor yes or no, nor true or false")
-    return np.array([known[cell] for cell in cells], dtype=np.float64)
+def parse_binary(cells: Sequence[str]) -> NDArray[np.float64]:
+    """Label values: 1 or 0; NaN for missing values."""
+    value_of = {cell: _parse_binary_cell(cell) for cell in set(cells)}
+    for row, cell in enumerate(cells):
+        if value_of[cell] is None:
+            raise BadCellError(row, cell, "neither 0 nor 1, nor yes or no, nor true or false")
+    return np.array([value_of[cell] for cell in cells], dtype=np.float64)
 
 
-def _yes_or_no(cell: str) -> float | None:
+def _parse_binary_cell(cell: str) -> float | None:
     text = cell.strip().lower()
-    if text in MISSING:
+    if text in MISSING_WORDS:
         return math.nan
-    if text in TRUE | FALSE:
-        return float(text in TRUE)
+    if text in TRUE_WORDS | FALSE_WORDS:
+        return float(text in TRUE_WORDS)
     try:
         return {0.0: 0.0, 1.0: 1.0}.get(float(text))
     except ValueError:

@@ -1,68 +1,79 @@
-"""Opening data files: plain or compressed, named or standard input, and never more of a line than memory can take."""
+"""The opener of all readers: plain or compressed files and standard input, with a bound on the length of a line."""
 
 import bz2
 import codecs
 import gzip
 import io
+import lzma
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sdgs.datasets._errors import DataFileError
 
-MAX_LINE = 64 << 20
 STDIN = "-"
+COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+BLOCK_BYTES = 2 << 20  # text that is read at a time
+MAX_BYTES = 4 << 30  # after decompression: more than any multi-label file, and a bound on decompression bombs
+_MAX_LINE_LENGTH = 64 << 20
 
 
-def stated(path: str | Path) -> str:
-    """The file in words."""
+def display_name(path: str | Path) -> str:
+    """The name of a file in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
 class Stream:
-    """The bytes of a file, decompressed if it is compressed (by its first bytes, whatever its name)."""
+    """The bytes of a file. The first bytes, not the name, decide whether it is decompressed, and how."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.name = stated(path)
-        self._raw: Any = sys.stdin.buffer if str(path) == STDIN else open(path, "rb")  # noqa: SIM115
-        self._counted = _Counted(self._raw)
-        start = io.BufferedReader(self._counted, buffer_size=1 << 16)
-        magic = start.peek(3)[:3]
-        opened: Any = start
-        if magic[:2] == b"\x1f\x8b":
-            opened = gzip.GzipFile(fileobj=start)
-        elif magic == b"BZh":
-            opened = bz2.BZ2File(start)
-        self.file = opened
+    def __init__(self, raw: Any, name: str) -> None:
+        self.name, self._counter = name, _CountingReader(raw)
+        file = io.BufferedReader(self._counter, buffer_size=1 << 16)
+        first_bytes = file.peek(6)
+        decompress = next((open_ for magic, open_ in _DECOMPRESSORS.items() if first_bytes.startswith(magic)), None)
+        self.compressed = decompress is not None
+        self.file: Any = file if decompress is None else decompress(file)
         self._text: io.TextIOWrapper | None = None
 
     def text(self) -> io.TextIOWrapper:
-        """The same as text: UTF-8, and what is not as Latin-1; UTF-16 where the file begins with its mark."""
+        """The file as text: UTF-16 if it starts with that byte order mark, else UTF-8 with invalid bytes as Latin-1."""
         marked = self.file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        codecs.register_error("sdgs-latin-1", _as_latin_1)
+        codecs.register_error("sdgs-latin-1", _decode_latin_1)
         encoding = "utf-16" if marked else "utf-8-sig"
         self._text = io.TextIOWrapper(self.file, encoding=encoding, errors="sdgs-latin-1", newline="")
         return self._text
 
+    def read_all(self, max_bytes: int | None) -> bytes:
+        """The whole content."""
+        content: bytes = self.file.read(-1 if max_bytes is None else max_bytes + 1)
+        self.check_size(len(content), max_bytes)
+        return content
+
+    def check_size(self, size: int, max_bytes: int | None) -> None:
+        """Raise an error if more than ``max_bytes`` were read."""
+        if max_bytes is not None and size > max_bytes:
+            raise DataFileError(
+                f"{self.name}: the file has over {max_bytes} characters. To read it all the same, pass max_bytes=None."
+            )
+
     @property
     def position(self) -> int:
-        """Bytes of the file that were read, as they lie on disk."""
-        return self._counted.count
+        """Bytes read so far, as stored on disk."""
+        return self._counter.count
 
-    def close(self) -> None:
-        """Close the file; standard input stays open."""
+    def detach(self) -> None:
+        """Detach the text, because its destructor would close the file below it, which may be standard input."""
         if self._text is not None:
             with suppress(ValueError):  # closed already
-                self._text.detach()  # or it would close what it reads from
-        if self._raw is not sys.stdin.buffer:
-            self._raw.close()
+                self._text.detach()
 
 
-class _Counted(io.RawIOBase):
-    """Counts what is read. A position could not be asked of a pipe."""
+class _CountingReader(io.RawIOBase):
+    """Counts the bytes that are read, because a pipe has no position."""
 
     def __init__(self, raw: Any) -> None:
         self.raw, self.count = raw, 0
@@ -71,50 +82,82 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        # One read and not more: who types into a terminal, or pipes slowly, is answered as lines come.
+        # A single read, so that a slow pipe or a terminal is processed line by line.
         part = self.raw.read1(len(buffer)) if hasattr(self.raw, "read1") else self.raw.read(len(buffer))
         buffer[: len(part)] = part
         self.count += len(part)
         return len(part)
 
 
+def _open_zstd(file: Any) -> Any:
+    for module in ("compression.zstd", "backports.zstd"):  # Python 3.14, and the same for earlier versions
+        with suppress(ImportError):
+            return import_module(module).ZstdFile(file)
+    with suppress(ImportError):
+        return io.BufferedReader(import_module("pyarrow").CompressedInputStream(file, "zstd"))
+    raise OSError("it is compressed with zstd, which needs Python 3.14 or pyarrow. Run: pip install pyarrow")
+
+
+_DECOMPRESSORS: dict[bytes, Any] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+}
+
+
 @contextmanager
-def opened(path: str | Path) -> Iterator[Stream]:
-    """A stream, whose troubles become errors that name the file."""
+def open_stream(path: str | Path) -> Iterator[Stream]:
+    """A stream. Errors while it is read become a :class:`DataFileError` that names the file."""
     try:
-        stream = Stream(path)
-    except OSError as error:
-        raise DataFileError(f"{stated(path)}: cannot be read ({error.strerror or error}).") from None
-    try:
-        yield stream
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, BrokenPipeError):  # of whom the result is for
+        with ExitStack() as stack:
+            raw = sys.stdin.buffer if str(path) == STDIN else stack.enter_context(open(path, "rb"))
+            stream = Stream(raw, display_name(path))
+            stack.callback(stream.detach)
+            yield stream
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) or not _is_read_error(error):  # a broken pipe is an error of the output
             raise
-        raise DataFileError(f"{stream.name}: cannot be read ({error}).") from None
-    finally:
-        stream.close()
+        reason = getattr(error, "strerror", None) or error
+        raise DataFileError(f"{display_name(path)}: cannot be read ({reason}).") from None
 
 
-def text_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
-    """Lines with their ends."""
+def _is_read_error(error: Exception) -> bool:
+    """The class of zstd's errors is known by its name only, because the module may not be installed."""
+    return isinstance(error, OSError | EOFError | zlib.error | lzma.LZMAError) or type(error).__name__ == "ZstdError"
+
+
+def read_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
+    """Lines of text with their line ends."""
     text, size, number = stream.text(), 0, 0
     try:
-        while line := text.readline(MAX_LINE + 1):
+        while line := text.readline(_MAX_LINE_LENGTH + 1):
             number += 1
             size += len(line)
-            if len(line) > MAX_LINE:
-                raise DataFileError(f"{stream.name}, line {number}: longer than {MAX_LINE} characters.")
-            if max_bytes is not None and size > max_bytes:
-                raise DataFileError(
-                    f"{stream.name}, line {number}: the file has over {max_bytes} characters; "
-                    "pass max_bytes=None to read it."
-                )
+            if len(line) > _MAX_LINE_LENGTH:
+                raise DataFileError(f"{stream.name}, line {number}: longer than {_MAX_LINE_LENGTH} characters.")
+            stream.check_size(size, max_bytes)
             yield line
     except UnicodeError as error:
         raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None
 
 
-def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+def read_line_blocks(stream: Stream, block_bytes: int) -> Iterator[bytes]:
+    """Whole lines, about ``block_bytes`` at a time."""
+    rest = b""
+    while part := stream.file.read(block_bytes):
+        rest += part
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+        elif len(rest) > _MAX_LINE_LENGTH:
+            raise DataFileError(f"{stream.name}: a line is longer than {_MAX_LINE_LENGTH} bytes. Is it a text file?")
+    if rest.strip():
+        yield rest
+
+
+def _decode_latin_1(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError) or not error.encoding.startswith("utf-8"):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end

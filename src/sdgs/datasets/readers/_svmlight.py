@@ -1,11 +1,11 @@
-"""Multi-label svmlight files, whole and by blocks of lines. scikit-learn parses; this cuts, and names by number.
+"""Reading multi-label svmlight files, at once and by blocks of lines. scikit-learn parses.
 
-Features and labels are named by their numbers as they stand in the file. So a file that counts features from 1 and one
-that counts from 0 are not mixed up, and a file that does not show the last feature is no shorter than others.
+Features and labels are named by their numbers in the file. Therefore files that number features from 1 and files that
+number them from 0 are not mixed up, and files that show different features can be matched.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,43 +18,42 @@ from sklearn.datasets import load_svmlight_file
 from sdgs._utils._row_norms import narrow_indices
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._open import MAX_LINE, Stream, opened
+from sdgs.datasets.readers._open import BLOCK_BYTES, Stream, open_stream, read_line_blocks
 
-BLOCK_BYTES = 2 << 20  # of text
-_MOST_LABELS = 10_000_000
+_MAX_LABELS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Some lines of a file: entries in CSR form with numbers as in the file, and the labels of each sample."""
+class SvmlightBlock:
+    """Samples of some lines in CSR form, with features and labels numbered as in the file."""
 
     data: NDArray[np.float64]
     features: NDArray[np.int32]
-    ends: NDArray[np.int64]
+    indptr: NDArray[np.int64]
     labels: NDArray[np.intp]
-    label_ends: NDArray[np.int64]
-    position: int  # bytes of the file so far
+    label_indptr: NDArray[np.int64]
+    position: int  # bytes of the file read so far
 
     def X(self, numbers: range) -> tuple[csr_array, NDArray[Any]]:
-        """The features with these numbers, and the numbers of entries of other features."""
-        return _columns(self.data, self.features, self.ends, numbers)
+        """The features with these numbers, and the numbers of all other entries."""
+        return _select_columns(self.data, self.features, self.indptr, numbers)
 
     def Y(self, numbers: range) -> tuple[csr_array, NDArray[Any]]:
-        """0/1 for the labels with these numbers, and the numbers of others."""
-        Y, others = _columns(np.ones(self.labels.size, dtype=np.int8), self.labels, self.label_ends, numbers)
+        """The labels with these numbers as 0/1, and the numbers of all other entries."""
+        ones = np.ones(self.labels.size, dtype=np.int8)
+        Y, unknown = _select_columns(ones, self.labels, self.label_indptr, numbers)
         Y.sum_duplicates()
-        Y.data[:] = 1  # a label that is named twice
-        return Y, others
+        Y.data[:] = 1  # a line may name a label twice
+        return Y, unknown
 
 
-def _columns(data: Any, indices: Any, ends: Any, numbers: range) -> tuple[csr_array, NDArray[Any]]:
-    """Entries in the columns with these numbers, and the columns of all others."""
+def _select_columns(data: Any, indices: Any, indptr: Any, numbers: range) -> tuple[csr_array, NDArray[Any]]:
     known = (indices >= numbers.start) & (indices < numbers.stop)
-    others = indices[~known]
-    if others.size:
-        data, indices, ends = data[known], indices[known], np.concatenate([[0], np.cumsum(known)])[ends]
-    matrix = csr_array((data, indices - numbers.start, ends), shape=(len(ends) - 1, len(numbers)))
-    return narrow_indices(matrix), others
+    unknown = indices[~known]
+    if unknown.size:
+        data, indices, indptr = data[known], indices[known], np.concatenate([[0], np.cumsum(known)])[indptr]
+    matrix = csr_array((data, indices - numbers.start, indptr), shape=(len(indptr) - 1, len(numbers)))
+    return narrow_indices(matrix), unknown
 
 
 def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: int | None = None) -> Dataset:
@@ -63,101 +62,90 @@ def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: 
     Parameters
     ----------
     path : str or Path
-        Plain, or compressed with gzip or bzip2.
+        Plain, or compressed with gzip, bzip2, xz or zstd.
     n_features, n_labels : int or None
-        Sizes, where the file may not show the last feature or label, as in a test file. Default: what the file shows.
+        Number of features and labels, for files in which the last ones may not occur, such as test files. Default: as
+        many as occur.
 
     Returns
     -------
     Dataset
-        Features and labels are named by their numbers as they stand in the file. Labels count from 0; features do, or
-        from 1 if the file has no feature 0.
+        Features and labels are named by their numbers in the file. Labels start at 0; features start at 0, or at 1 if
+        there is no feature 0.
     """
-    lines = list(svmlight_lines(path))
-    if not lines:
-        raise DataFileError(f"{path}: cannot be read as multi-label svmlight (there are no samples).")
-    base = int(all(block.features.min(initial=1) > 0 for block in lines))
-    p = _size(path, "feature", max(block.features.max(initial=base - 1) for block in lines) + 1 - base, n_features)
-    k = _size(path, "label", max(block.labels.max(initial=-1) for block in lines) + 1, n_labels)
+    blocks = list(svmlight_blocks(path))
+    if not blocks:
+        raise DataFileError(f"{path}: cannot be read as multi-label svmlight, because there are no samples.")
+    base = int(all(block.features.min(initial=1) > 0 for block in blocks))
+    p = _size(path, "feature", max(block.features.max(initial=base - 1) for block in blocks) + 1 - base, n_features)
+    k = _size(path, "label", max(block.labels.max(initial=-1) for block in blocks) + 1, n_labels)
     X = csr_array(
         (
-            np.concatenate([block.data for block in lines]),
-            np.concatenate([block.features for block in lines]) - base,
-            np.cumsum(np.concatenate([[0], *(np.diff(block.ends) for block in lines)])),
+            np.concatenate([block.data for block in blocks]),
+            np.concatenate([block.features for block in blocks]) - base,
+            np.cumsum(np.concatenate([[0], *(np.diff(block.indptr) for block in blocks)])),
         ),
-        shape=(sum(len(block.ends) - 1 for block in lines), p),
+        shape=(sum(len(block.indptr) - 1 for block in blocks), p),
     )
     return Dataset(
         X=narrow_indices(X),
-        Y=np.concatenate([block.Y(range(k))[0].toarray() for block in lines]) if k else None,
+        Y=np.concatenate([block.Y(range(k))[0].toarray() for block in blocks]) if k else None,
         feature_names=tuple(map(str, range(base, base + p))),
         label_names=tuple(map(str, range(k))),
         name=Path(path).name,
     )
 
 
-def _size(path: str | Path, what: str, shown: int, given: int | None) -> int:
+def _size(path: str | Path, kind: str, shown: int, given: int | None) -> int:
     if given is not None and shown > given:
-        raise DataFileError(f"{path}: the file shows {shown} {what}s, which does not fit n_{what}s={given}.")
+        raise DataFileError(f"{path}: the file has {shown} {kind}s, which is more than n_{kind}s={given}.")
     return int(shown if given is None else given)
 
 
-def svmlight_lines(path: str | Path) -> Iterator[Lines]:
-    """A file by blocks of some megabytes of lines."""
-    with opened(path) as stream:
-        number = 1  # of the block's first line
-        for block in _blocks_of_lines(stream):
-            parsed = _parsed(block, stream, number)
-            number += block.count(b"\n")
-            if parsed is not None:
-                yield parsed
+def svmlight_blocks(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Iterator[SvmlightBlock]:
+    """A file by blocks of lines."""
+    with open_stream(path) as stream:
+        first_line = 1
+        for text in read_line_blocks(stream, block_bytes):
+            block = _parse_block(text, stream, first_line)
+            first_line += text.count(b"\n")
+            if block is not None:
+                yield block
 
 
-def _blocks_of_lines(stream: Stream) -> Iterator[bytes]:
-    rest = b""
-    while part := stream.file.read(BLOCK_BYTES):
-        rest += part
-        end = rest.rfind(b"\n") + 1
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-        elif len(rest) > MAX_LINE:
-            raise DataFileError(f"{stream.name}: a line is longer than {MAX_LINE} bytes. Is it an svmlight file?")
-    if rest.strip():
-        yield rest
-
-
-def _parsed(block: bytes, stream: Stream, first: int) -> Lines | None:
-    """Samples of a block; None if it has only empty lines and comments."""
+def _parse_block(text: bytes, stream: Stream, first_line: int) -> SvmlightBlock | None:
+    """Samples of some lines; None if there are only empty lines and comments."""
     try:
-        X, targets = _parse(block)
+        X, label_sets = _parse_lines(text)
     except (ValueError, OverflowError):
-        raise _first_error(block, stream, first) from None
-    if not targets:
+        raise _locate_error(text, stream, first_line) from None
+    if not label_sets:
         return None
-    counts = [len(labels) for labels in targets]
-    labels = np.asarray([label for labels in targets for label in labels], dtype=np.float64)
-    if labels.size and not (labels.min() >= 0 and labels.max() < _MOST_LABELS and not (labels % 1).any()):
-        raise DataFileError(f"{stream.name}: labels must be whole numbers from 0.")
+    counts = [len(labels) for labels in label_sets]
+    labels = np.asarray([label for labels in label_sets for label in labels], dtype=np.float64)
+    if labels.size and not (labels.min() >= 0 and labels.max() < _MAX_LABELS and not (labels % 1).any()):
+        raise DataFileError(f"{stream.name}: labels must be whole numbers from 0 to {_MAX_LABELS - 1}.")
     if not np.isfinite(X.data).all() and np.isinf(X.data).any():
-        raise DataFileError(f"{stream.name}: a value is infinite, from line {first} on. Write nan where it is unknown.")
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    return Lines(
-        X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), labels.astype(np.intp), ends, stream.position
+        raise DataFileError(
+            f"{stream.name}: there is an infinite value in or after line {first_line}. Write nan if it is not known."
+        )
+    label_indptr, indptr = np.concatenate([[0], np.cumsum(counts)]), X.indptr.astype(np.int64)
+    return SvmlightBlock(
+        X.data, X.indices.astype(np.int32), indptr, labels.astype(np.intp), label_indptr, stream.position
     )
 
 
-def _parse(text: bytes) -> tuple[Any, Sequence[tuple[float, ...]]]:
-    X, targets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=True)
-    return X, targets
+def _parse_lines(text: bytes) -> tuple[Any, list[tuple[float, ...]]]:
+    X, label_sets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=True)
+    return X, label_sets
 
 
-def _first_error(block: bytes, stream: Stream, first: int) -> DataFileError:
-    """Which line it is: parsed together, they do not say."""
-    for number, line in enumerate(block.split(b"\n"), start=first):
+def _locate_error(text: bytes, stream: Stream, first_line: int) -> DataFileError:
+    """Parse line by line, because the error of a block does not have the line."""
+    for number, line in enumerate(text.split(b"\n"), start=first_line):
         try:
             if line.split(b"#")[0].strip():
-                _parse(line)
+                _parse_lines(line)
         except (ValueError, OverflowError) as error:
             return DataFileError(
                 f"{stream.name}, line {number}: cannot be read as multi-label svmlight, LABEL,LABEL INDEX:VALUE ... "

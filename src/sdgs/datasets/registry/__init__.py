@@ -1,1 +1,1 @@
-"""The paper's data sets: where they are and what they should contain."""
+"""The paper's eleven data sets: what they are, and their files on this machine."""

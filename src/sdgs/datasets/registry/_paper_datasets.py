@@ -1,17 +1,7 @@
-"""The paper's eleven data sets: what they are, where they are found, and how to know them."""
+"""The paper's eleven data sets: sizes, sources, citations, and the checksums of their files."""
 
-import hashlib
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
-
-from sdgs._utils._validation import check_choice
-from sdgs.datasets._dataset import Dataset
-from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._mulan_meka import load_mulan
-from sdgs.datasets.registry._download import download
 
 _MULAN = "Mulan's repository, github.com/tsoumakas/mulan at commit 43f6389, byte for byte"
 _MULTILEARN = "the source distribution of scikit-multilearn 0.0.1, rewritten in Mulan's format"
@@ -23,7 +13,7 @@ _MATLAB = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One of the paper's data sets: its sizes, and the SHA-256 of each of its files."""
+    """One of the paper's data sets. ``files`` has the SHA-256 checksum of each file."""
 
     name: str
     domain: str
@@ -36,11 +26,11 @@ class Entry:
     citation: str
 
     def file(self, part: Literal["train", "test", "xml"]) -> str:
-        """Name of the file of a split, or of the labels' names."""
+        """Name of the file of a split, or of the XML file of labels."""
         return next(name for name in self.files if (f"-{part}." in name) or (part == "xml" and name.endswith(".xml")))
 
 
-ENTRIES: tuple[Entry, ...] = (
+_ENTRIES = (
     Entry(
         name="corel5k",
         domain="images",
@@ -214,135 +204,4 @@ ENTRIES: tuple[Entry, ...] = (
         citation="Ueda and Saito, Parametric mixture models for multi-labeled text, NIPS 2002",
     ),
 )
-REGISTRY = {entry.name: entry for entry in ENTRIES}
-
-
-def load(
-    name: str,
-    split: Literal["train", "test"] = "train",
-    *,
-    data_home: str | Path | None = None,
-    verify: bool = True,
-) -> Dataset:
-    """One split of one of the paper's eleven data sets, from files on this machine.
-
-    Parameters
-    ----------
-    name : str
-        One of ``sdgs.datasets.REGISTRY``.
-    split : {"train", "test"}, default="train"
-        The paper's own split.
-    data_home : str, Path or None, default=None
-        Folder that has ``NAME/NAME-train.arff`` and so on. Default: the folder that the variable ``SDGS_DATA`` names,
-        then the user's cache, ``~/.cache/sdgs``.
-    verify : bool, default=True
-        Refuse files that do not have the expected checksum.
-
-    Returns
-    -------
-    Dataset
-    """
-    check_choice(name, "name", tuple(REGISTRY))
-    check_choice(split, "split", ("train", "test"))
-    entry = REGISTRY[name]
-    wanted = [entry.file(split), entry.file("xml")]
-    folder = _folder(name, wanted, data_home)
-    if verify:
-        for file in wanted:
-            if _sha256(folder / file) != entry.files[file]:
-                raise DataFileError(
-                    f"{folder / file}: not the file that the paper's data set {name} has, by its checksum. "
-                    "Get it again, or pass verify=False to read it all the same."
-                )
-    return load_mulan(folder / wanted[0], folder / wanted[1])
-
-
-def find(name: str, *, data_home: str | Path | None = None) -> Path:
-    """The folder with all files of one of the paper's data sets; an error that says where to get them if there is none.
-
-    Parameters
-    ----------
-    name : str
-        One of ``sdgs.datasets.REGISTRY``.
-    data_home : str, Path or None, default=None
-        As for :func:`load`.
-    """
-    check_choice(name, "name", tuple(REGISTRY))
-    return _folder(name, list(REGISTRY[name].files), data_home)
-
-
-def check(name: str, *, data_home: str | Path | None = None) -> dict[str, str]:
-    """What is wrong with the files of one of the paper's data sets: for each "right", "missing" or "different".
-
-    Parameters
-    ----------
-    name : str
-        One of ``sdgs.datasets.REGISTRY``.
-    data_home : str, Path or None, default=None
-        As for :func:`load`.
-    """
-    check_choice(name, "name", tuple(REGISTRY))
-    states = {}
-    for file, checksum in REGISTRY[name].files.items():
-        there = next((home / name / file for home in _homes(data_home) if (home / name / file).is_file()), None)
-        states[file] = "missing" if there is None else "right" if _sha256(there) == checksum else "different"
-    return states
-
-
-def fetch(
-    name: str,
-    *,
-    mirror: str,
-    data_home: str | Path | None = None,
-    progress: Callable[[str, int, int | None], None] | None = None,
-) -> Path:
-    """Download the files of one of the paper's data sets that are not here yet, and check them.
-
-    Parameters
-    ----------
-    name : str
-        One of ``sdgs.datasets.REGISTRY``.
-    mirror : str
-        Address under which ``NAME/NAME-train.arff`` and so on are served. There is no default: no public server has all
-        eleven in this form.
-    data_home : str, Path or None, default=None
-        Where to put them; as for :func:`load`.
-    progress : callable, optional
-        Called with the file's name, the bytes so far and the bytes in all (None where the server does not say).
-
-    Returns
-    -------
-    Path
-        The folder with the files. A file appears there whole and with the right checksum, or not at all.
-    """
-    check_choice(name, "name", tuple(REGISTRY))
-    folder = _homes(data_home)[0] / name
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, checksum in REGISTRY[name].files.items():
-        if not (folder / file).is_file() or _sha256(folder / file) != checksum:
-            download(f"{mirror.rstrip('/')}/{name}/{file}", folder / file, checksum, progress)
-    return folder
-
-
-def _folder(name: str, wanted: list[str], data_home: str | Path | None) -> Path:
-    homes = _homes(data_home)
-    for home in homes:
-        if all((home / name / file).is_file() for file in wanted):
-            return home / name
-    raise FileNotFoundError(
-        f"{name} is not on this machine. Get {', '.join(wanted)} from {REGISTRY[name].source}, and put them into "
-        f"{homes[0] / name}. Looked in: {', '.join(str(home / name) for home in homes)}."
-    )
-
-
-def _homes(data_home: str | Path | None) -> list[Path]:
-    if data_home is not None:
-        return [Path(data_home)]
-    named = os.environ.get("SDGS_DATA")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sdgs"
-    return [Path(named), cache] if named else [cache]
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+REGISTRY = {entry.name: entry for entry in _ENTRIES}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sdgs.datasets import REGISTRY, DataFileError, fetch, load
-from sdgs.datasets.registry import _paper_datasets as registry
 
 FILES = {
     "emotions-train.arff": "@relation r\n@attribute x numeric\n@attribute l {0,1}\n@data\n1,1\n2,0\n",
@@ -19,9 +18,9 @@ FILES = {
 
 @pytest.fixture
 def small(monkeypatch):
-    """Emotions made small, so that its files fit into this test."""
+    """The data set emotions with the small files above."""
     sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in FILES.items()}
-    monkeypatch.setitem(registry.REGISTRY, "emotions", replace(REGISTRY["emotions"], files=sums))
+    monkeypatch.setitem(REGISTRY, "emotions", replace(REGISTRY["emotions"], files=sums))
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def test_all_eleven_are_described():
 
 
 @pytest.mark.usefixtures("small")
-def test_load_looks_where_it_is_told(folder, monkeypatch, tmp_path):
+def test_load_searches_data_home_then_the_environment_then_the_cache(folder, monkeypatch, tmp_path):
     np.testing.assert_array_equal(load("emotions", data_home=folder).X, [[1], [2]])
     np.testing.assert_array_equal(load("emotions", "test", data_home=folder).Y, [[1]])
     monkeypatch.setenv("SDGS_DATA", str(folder))
@@ -87,7 +86,7 @@ def test_load_looks_where_it_is_told(folder, monkeypatch, tmp_path):
     assert load("emotions").X.shape == (2, 1)
 
 
-def test_an_absent_file_is_told_where_to_get_and_put(tmp_path):
+def test_the_error_for_an_absent_file_says_where_to_get_it(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"Get genbase-train.arff, genbase.xml from Mulan's repository"
     ) as error:
@@ -100,15 +99,15 @@ def test_an_absent_file_is_told_where_to_get_and_put(tmp_path):
 
 
 @pytest.mark.usefixtures("small")
-def test_a_file_that_is_not_the_one_is_refused_unless_one_insists(folder):
+def test_a_file_with_another_checksum_is_rejected_unless_verify_is_false(folder):
     (folder / "emotions" / "emotions-train.arff").write_text(FILES["emotions-train.arff"].replace("2,0", "2,1"))
-    with pytest.raises(DataFileError, match=r"emotions-train.arff: not the file .* pass verify=False"):
+    with pytest.raises(DataFileError, match=r"emotions-train.arff: the checksum is not that .* pass verify=False"):
         load("emotions", data_home=folder)
     np.testing.assert_array_equal(load("emotions", data_home=folder, verify=False).Y, [[1], [1]])
 
 
 @pytest.mark.usefixtures("small")
-def test_fetch_puts_whole_and_checked_files(folder, serve, tmp_path):
+def test_fetch_writes_complete_and_verified_files(folder, serve, tmp_path):
     address = serve(functools.partial(Quiet, directory=str(folder)))
     seen = []
     found = fetch("emotions", mirror=address, data_home=tmp_path / "new", progress=lambda *call: seen.append(call))
@@ -119,7 +118,7 @@ def test_fetch_puts_whole_and_checked_files(folder, serve, tmp_path):
     fetch(
         "emotions", mirror="http://127.0.0.1:9/", data_home=tmp_path / "new", progress=lambda *call: seen.append(call)
     )
-    assert not seen  # all there: nothing is asked for
+    assert not seen  # nothing is requested, because all files are there
     (found / "emotions.xml").write_text("damaged")
     fetch("emotions", mirror=address + "/", data_home=tmp_path / "new")
     assert (found / "emotions.xml").read_text() == FILES["emotions.xml"]
@@ -129,11 +128,11 @@ def test_fetch_puts_whole_and_checked_files(folder, serve, tmp_path):
 def test_a_download_that_fails_leaves_nothing(folder, serve, tmp_path):
     (folder / "emotions" / "emotions-train.arff").write_text("something else")
     for mirror, message in [
-        (serve(functools.partial(Quiet, directory=str(folder))), "not the expected file, by its checksum"),
-        (serve(functools.partial(Quiet, directory=str(tmp_path / "none"))), "could not be fetched"),
-        (serve(Broken), "could not be fetched|not the expected file"),
-        ("http://127.0.0.1:9", "could not be fetched"),
-        ("file:///etc", "not an address that starts with http"),
+        (serve(functools.partial(Quiet, directory=str(folder))), "the checksum of the file is wrong"),
+        (serve(functools.partial(Quiet, directory=str(tmp_path / "none"))), "could not be downloaded"),
+        (serve(Broken), "could not be downloaded|checksum"),
+        ("http://127.0.0.1:9", "could not be downloaded"),
+        ("file:///etc", "the address must start with http"),
     ]:
         with pytest.raises(DataFileError, match=message):
             fetch("emotions", mirror=mirror, data_home=tmp_path / "new")

@@ -1,0 +1,89 @@
+"""Statistics of a data set: computed here once, for readers, the command line and the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+_MIN_SAMPLES_OF_COUNTER = 10  # in fewer samples a feature may go up by one each time by chance
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Sizes of a data set and of its label sets.
+
+    Label statistics are those of the samples whose labels are all known.
+
+    Attributes
+    ----------
+    n_samples, n_features, n_labels : int
+    cardinality : float
+        Mean number of labels per sample.
+    density : float
+        Cardinality divided by the number of labels.
+    distinct_label_sets : int
+        Number of different label sets.
+    label_counts : dict
+        Number of samples per label.
+    label_set_sizes : list of int
+        Number of samples with 0, 1, 2, ... labels.
+    nonzero_share, missing_share : float
+        Share of the entries of X that are not zero (missing values included), and that are missing.
+    n_missing_labels : int
+        Number of samples with missing labels.
+    """
+
+    n_samples: int
+    n_features: int
+    n_labels: int
+    cardinality: float
+    density: float
+    distinct_label_sets: int
+    label_counts: dict[Any, int]
+    label_set_sizes: list[int]
+    nonzero_share: float
+    missing_share: float
+    n_missing_labels: int
+
+    @property
+    def imbalance(self) -> dict[Any, float]:
+        """Count of the most frequent label divided by the count of each label; inf for a label without samples."""
+        largest = max(self.label_counts.values())
+        return {name: largest / count if count else float("inf") for name, count in self.label_counts.items()}
+
+
+def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any]) -> Statistics:
+    """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), with NaN for missing labels."""
+    (n, p), k = X.shape, len(label_names)
+    entries = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
+    complete = Y[known_labels(Y)].astype(bool) if Y is not None else np.zeros((0, k), dtype=bool)
+    counts = complete.sum(axis=0, dtype=np.int64)
+    n_complete = len(complete)
+    return Statistics(
+        n_samples=n,
+        n_features=p,
+        n_labels=k,
+        cardinality=float(counts.sum() / max(n_complete, 1)),
+        density=float(counts.sum() / max(n_complete * k, 1)),
+        distinct_label_sets=len(np.unique(np.packbits(complete, axis=1), axis=0)),
+        label_counts=dict(zip(label_names, counts.tolist(), strict=True)),
+        label_set_sizes=np.bincount(complete.sum(axis=1)).tolist(),
+        nonzero_share=float(np.count_nonzero(entries) / max(n * p, 1)),
+        missing_share=float(np.isnan(entries).sum() / max(n * p, 1)),
+        n_missing_labels=n - n_complete if k else 0,
+    )
+
+
+def known_labels(Y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mask of the samples without missing labels."""
+    return np.asarray(~np.isnan(Y).any(axis=1))
+
+
+def find_counters(X: Any) -> NDArray[np.intp]:
+    """Features that go up by one from each sample to the next: they number the samples, and do not describe them."""
+    if issparse(X) or X.shape[0] < _MIN_SAMPLES_OF_COUNTER:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0))
