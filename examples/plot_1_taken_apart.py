@@ -26,12 +26,12 @@ explanation[4].plot(shape=test.image_shape)
 # What was really added, for comparison.
 import matplotlib.pyplot as plt
 
-from sdgs.displays._parts_figure import ink_map
+from sdgs.displays import signed_colormap
 
 digits = test.Y[4].nonzero()[0]
 figure, axes = plt.subplots(1, len(digits), figsize=(1.7 * len(digits), 1.9), layout="constrained")
 for ax, digit in zip(axes, digits, strict=True):
-    ax.imshow(test.parts[4, digit].reshape(test.image_shape), cmap=ink_map(), vmin=-16, vmax=16)
+    ax.imshow(test.parts[4, digit].reshape(test.image_shape), cmap=signed_colormap(), vmin=-16, vmax=16)
     ax.set(title=f"the {digit} that was added", xticks=[], yticks=[])
     ax.title.set_fontsize(9)
 

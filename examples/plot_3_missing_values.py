@@ -46,7 +46,7 @@ ax.legend(frameon=False)
 # %%
 # Four samples with two in five of their pixels missing (crossed out), and what the model, which was trained on such
 # samples, fills in.
-from sdgs.displays._parts_figure import ink_map
+from sdgs.displays import signed_colormap
 
 chosen = [0, 2, 4, 5]
 gaps, repaired = X_new[chosen], model.transform(X_new[chosen])
@@ -55,7 +55,7 @@ figure, axes = plt.subplots(3, len(chosen), figsize=(6.4, 5), layout="constraine
 for line, (name, images) in zip(axes, rows.items(), strict=True):
     line[0].set_ylabel(name)
     for ax, image in zip(line, images, strict=True):
-        ax.imshow(image.reshape(test.image_shape), cmap=ink_map(), vmin=-24, vmax=24)
+        ax.imshow(image.reshape(test.image_shape), cmap=signed_colormap(), vmin=-24, vmax=24)
         y, x = np.isnan(image.reshape(test.image_shape)).nonzero()
         ax.scatter(x, y, marker="x", s=12, color="#9ca3af", linewidth=0.8)
         ax.set(xticks=[], yticks=[])

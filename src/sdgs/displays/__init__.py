@@ -1,13 +1,15 @@
-"""Pictures of models and predictions, in scikit-learn's manner.
+"""Displays of models and predictions, with the interface of scikit-learn's displays.
 
-Each display is made by ``from_estimator``, or from what it shows, and drawn by ``plot(ax=None)``, which sets ``ax_``
-and ``figure_`` and returns the display. matplotlib is needed only to draw: ``pip install 'sdgs[plot]'``. Colours are
-Okabe and Ito's, with hatches, markers and dashes beside them, so that nothing is said by colour alone.
+A display is created by ``from_estimator``, or from the data that it shows, and drawn by ``plot(ax=None)``, which sets
+``ax_`` and ``figure_`` and returns the display. Only drawing needs matplotlib: ``pip install 'sdgs[plot]'``. The
+colours are Okabe and Ito's, which colour-blind readers can distinguish; hatches, markers and dashes repeat the
+information.
 """
 
 from sdgs.displays._decomposition_displays import SampleDecompositionDisplay
 from sdgs.displays._label_displays import AngleMapDisplay, CooccurrenceDisplay, LabelSubspacesDisplay
 from sdgs.displays._metric_displays import ConvergenceDisplay, LabelMetricsDisplay, ThresholdCurveDisplay
+from sdgs.displays._style import signed_colormap
 
 __all__ = [
     "AngleMapDisplay",
@@ -17,4 +19,5 @@ __all__ = [
     "LabelSubspacesDisplay",
     "SampleDecompositionDisplay",
     "ThresholdCurveDisplay",
+    "signed_colormap",
 ]

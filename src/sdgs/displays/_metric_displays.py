@@ -1,4 +1,4 @@
-"""How well it went: training, labels one by one, and a threshold for all."""
+"""Displays of training and of metrics: per label, and against a common threshold."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from sdgs import metrics
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
-from sdgs.displays._style import COLOURS, DASHES, INK, MARKERS, MUTED, PALE, axes_for, plain, tick_names
+from sdgs.displays._style import COLOURS, DASHES, INK, MARKERS, MUTED, PALE, axes_for, hide_spines, set_tick_names
 
 
 class ConvergenceDisplay:
-    """The error of training after each sweep.
+    """The objective of the training after each sweep.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw the training of a fitted model, or a decomposition."""
+        """Draw the objective of a fitted model or a decomposition."""
         result = getattr(estimator, "decomposition_", estimator)
         return cls(objective=result.objective, converged=result.converged).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw it; the options are those of matplotlib's ``plot``.
+        """Draw the objective; the options are those of matplotlib's ``plot``.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class ConvergenceDisplay:
         ax.set(xlabel="sweep", ylabel=r"error $\|X - \sum_i L^i - S\|_F^2$")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.grid(axis="y", which="both", color=PALE, linewidth=0.6)
-        plain(ax)
+        hide_spines(ax)
         if self.converged is not None:
             end = f"{'converged' if self.converged else 'stopped'} after {len(self.objective)} sweeps"
             ax.text(0.98, 0.95, end, transform=ax.transAxes, ha="right", va="top", color=MUTED)
@@ -61,14 +61,14 @@ class ConvergenceDisplay:
 
 
 class LabelMetricsDisplay:
-    """Precision, recall and F1 of each label, and how many samples carry it.
+    """Precision, recall and F1 per label, with the number of samples of each label.
 
     Parameters
     ----------
     precision, recall, f1 : ndarray of shape (k,)
-        NaN where it is not defined: precision of a label that was never predicted, recall of one that no sample has.
+        NaN where undefined: the precision of a label that is never predicted, the recall of a label without samples.
     support : ndarray of shape (k,)
-        Samples that carry each label.
+        Number of samples of each label.
     label_names : array-like of shape (k,), optional
 
     Attributes
@@ -96,34 +96,35 @@ class LabelMetricsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, label_names: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw how well a fitted classifier predicts ``y``."""
-        names = _names(estimator, y) if label_names is None else label_names
+        """Draw the metrics of the predictions of a fitted classifier for ``X``."""
+        names = _label_names(estimator, y) if label_names is None else label_names
         return cls.from_predictions(y, estimator.predict(X), label_names=names, ax=ax, **options)
 
     @classmethod
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, label_names: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw how true labels were predicted: two matrices (n, k) of 0 and 1, or one class a sample (n,)."""
+        """Draw the metrics of predictions: two matrices (n, k) of 0 and 1, or one class per sample (n,)."""
         if np.ndim(y_true) == 1:
             classes = np.unique(np.concatenate([y_true, y_pred])) if label_names is None else np.asarray(label_names)
             y_true, y_pred = (np.asarray(y)[:, None] == classes for y in (y_true, y_pred))
             label_names = classes
         names = getattr(y_true, "columns", None) if label_names is None else label_names
-        found = metrics.evaluate_labels(y_true, y_pred)
-        shares = {name: found[name] for name in ("precision", "recall", "f1")}
-        return cls(**shares, support=found["samples"], label_names=names).plot(ax=ax, **options)
+        values = metrics.evaluate_labels(y_true, y_pred)
+        support = values.pop("samples")
+        del values["predicted"]
+        return cls(**values, support=support, label_names=names).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, max_labels: int = 30, sort_by: str = "support") -> Self:
-        """Draw it.
+        """Draw the metrics.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
         max_labels : int, default=30
-            The first of them in that order.
+            The maximum number of labels: the first ones in the order of ``sort_by``.
         sort_by : {"support", "f1", "precision", "recall"}, default="support"
-            The largest first.
+            Largest first.
 
         Returns
         -------
@@ -132,51 +133,42 @@ class LabelMetricsDisplay:
         check_choice(sort_by, "sort_by", ("support", "f1", "precision", "recall"))
         k = len(self.support)
         names = check_names(self.label_names, "label_names", k, range(k))
-        key = np.nan_to_num(getattr(self, sort_by), nan=-1.0)
-        shown = np.argsort(-key, kind="stable")[: check_int(max_labels, "max_labels", minimum=1)]
+        sort_values = np.nan_to_num(getattr(self, sort_by), nan=-1.0)
+        shown = np.argsort(-sort_values, kind="stable")[: check_int(max_labels, "max_labels", minimum=1)]
         ax = axes_for(self, ax, 6.5, 1.2 + 0.24 * len(shown))
-        places = np.arange(len(shown))
+        rows = np.arange(len(shown))
         values = np.vstack([self.precision[shown], self.recall[shown], self.f1[shown]])
-        drawn = np.where(np.isnan(values), np.nanmax(np.nan_to_num(values), axis=0), values)
-        ax.hlines(places, drawn.min(axis=0), drawn.max(axis=0), color=PALE, linewidth=2, zorder=1)
-        for i, (name, line) in enumerate(zip(("precision", "recall", "F1"), values, strict=True)):
+        defined = np.where(np.isnan(values), np.nanmax(np.nan_to_num(values), axis=0), values)
+        ax.hlines(rows, defined.min(axis=0), defined.max(axis=0), color=PALE, linewidth=2, zorder=1)
+        for i, (name, metric_values) in enumerate(zip(("precision", "recall", "F1"), values, strict=True)):
             style = {
                 "facecolors": "white" if i < 2 else COLOURS[0],
                 "edgecolors": (COLOURS[5], COLOURS[2], COLOURS[0])[i],
             }
             marker = (MARKERS[1], MARKERS[2], MARKERS[0])[i]
-            ax.scatter(line, places, marker=marker, s=44, linewidth=1.4, label=name, zorder=2 + i, **style)
-        tick_names(ax, "y", [names[i] for i in shown], len(shown))
-        for place, i in zip(places, shown, strict=True):
-            at = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8.5, "color": MUTED}
-            ax.text(1.09, place, str(self.support[i]), ha="right", **at)
-        ax.text(
-            1.09,
-            -0.9,
-            "samples",
-            transform=ax.get_yaxis_transform(),
-            ha="right",
-            va="bottom",
-            color=MUTED,
-            fontsize=8.5,
-        )
+            ax.scatter(metric_values, rows, marker=marker, s=44, linewidth=1.4, label=name, zorder=2 + i, **style)
+        set_tick_names(ax, "y", [names[i] for i in shown], len(shown))
+        text_style = {"transform": ax.get_yaxis_transform(), "ha": "right", "fontsize": 8.5, "color": MUTED}
+        for row, i in zip(rows, shown, strict=True):
+            ax.text(1.09, row, str(self.support[i]), va="center", **text_style)
+        ax.text(1.09, -0.9, "samples", va="bottom", **text_style)
         ax.set(xlim=(-0.02, 1.02), ylim=(len(shown) - 0.4, -0.7))
-        of = f", {len(shown)} of {k} labels" if len(shown) < k else ""
-        ax.set_xlabel(f"share, of each label on its own{of}")
+        selection = f" ({len(shown)} of {k} labels)" if len(shown) < k else ""
+        ax.set_xlabel(f"metrics per label{selection}")
         ax.grid(axis="x", color=PALE, linewidth=0.6)
-        plain(ax)
+        hide_spines(ax)
         ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, borderaxespad=0.0)
         return self
 
 
 class ThresholdCurveDisplay:
-    """The five measures of :mod:`sdgs.metrics` against one threshold on the probabilities of all labels.
+    """The metrics of :mod:`sdgs.metrics` against a common threshold on the probabilities of all labels.
 
     Parameters
     ----------
     thresholds : ndarray of shape (m,)
         Labels with at least this probability are predicted.
-    values : mapping from the names of the measures to ndarrays of shape (m,)
+    values : mapping from names of metrics to ndarrays of shape (m,)
 
     Attributes
     ----------
@@ -192,7 +184,7 @@ class ThresholdCurveDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, n_thresholds: int = 51, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the curve of a fitted classifier with ``predict_proba``, on samples that it was not fitted to."""
+        """Draw the curves of a fitted classifier with ``predict_proba``, preferably on held-out samples."""
         if np.ndim(y) == 1:
             y = np.asarray(y)[:, None] == estimator.classes_
         return cls.from_predictions(y, estimator.predict_proba(X), n_thresholds=n_thresholds, ax=ax, **options)
@@ -201,45 +193,49 @@ class ThresholdCurveDisplay:
     def from_predictions(
         cls, y_true: Any, y_proba: Any, *, n_thresholds: int = 51, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the curve of probabilities (n, k) of labels (n, k)."""
+        """Draw the curves for true labels (n, k) and probabilities (n, k)."""
         true = check_labels(y_true, name="y_true", some_positive=False)
         P = np.asarray(y_proba, dtype=np.float64)
         if P.shape != true.shape:
             raise ValueError(f"y_proba must have the shape of y_true, {true.shape}, got {P.shape}.")
         thresholds = np.linspace(0, 1, check_int(n_thresholds, "n_thresholds", minimum=2))
-        found = [metrics.evaluate(true, threshold <= P) for threshold in thresholds]
-        values = {name: np.array([one[name] for one in found]) for name in found[0]}
+        scores = [metrics.evaluate(true, threshold <= P) for threshold in thresholds]
+        values = {name: np.array([score[name] for score in scores]) for name in scores[0]}
         return cls(thresholds=thresholds, values=values).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw it; the options are those of matplotlib's ``plot``.
+        """Draw the curves; the options are those of matplotlib's ``plot``.
 
         Returns
         -------
         self
         """
         ax = axes_for(self, ax, 7.8, 4.0)
-        every = max(len(self.thresholds) // 8, 1)
+        step = max(len(self.thresholds) // 8, 1)  # between markers
         for i, (name, values) in enumerate(self.values.items()):
             colour = (INK, COLOURS[5], COLOURS[2], COLOURS[0], COLOURS[3])[i % 5]
             style = {"color": colour, "linestyle": DASHES[i % 5], "marker": MARKERS[(i + 3) % 7], "linewidth": 1.6}
-            marks = {"markevery": (i * every // 5, every), "markersize": 5, "markerfacecolor": "white"}
-            label = {"hamming_loss": "Hamming loss (less is better)", "f1": "F1"}.get(name, name)
+            marks = {"markevery": (i * step // 5, step), "markersize": 5, "markerfacecolor": "white"}
+            metric = metrics.METRICS.get(name)
+            label = name if metric is None else metric.title
+            if metric is not None and not metric.greater_is_better:
+                label += " (lower is better)"
             ax.plot(self.thresholds, values, label=label, **{**style, **marks, **options})
         if "f1" in self.values:
             best = int(np.nanargmax(self.values["f1"]))
-            at, value = self.thresholds[best], self.values["f1"][best]
-            ax.axvline(at, color=MUTED, linewidth=0.9, linestyle=":")
-            ax.text(at + 0.01, 1.01, f"best F1 {value:.3f} at {at:.2f}", color=MUTED, fontsize=9, va="bottom")
+            threshold, value = self.thresholds[best], self.values["f1"][best]
+            ax.axvline(threshold, color=MUTED, linewidth=0.9, linestyle=":")
+            text = f"best F1 {value:.3f} at {threshold:.2f}"
+            ax.text(threshold + 0.01, 1.01, text, color=MUTED, fontsize=9, va="bottom")
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="threshold on the probability", ylabel="mean over samples")
         ax.grid(color=PALE, linewidth=0.6)
-        plain(ax)
+        hide_spines(ax)
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
         return self
 
 
-def _names(estimator: Any, y: Any) -> Any:
-    """Names of labels: the columns of a DataFrame, or what the estimator calls them, if that is one name a label."""
+def _label_names(estimator: Any, y: Any) -> Any:
+    """The columns of a DataFrame, else the ``classes_`` of the estimator if they are one name per label."""
     if hasattr(y, "columns"):
         return y.columns
     classes = getattr(estimator, "classes_", None)

@@ -1,4 +1,4 @@
-"""What all displays have in common: axes, colours that everybody can tell apart, names that fit."""
+"""Axes, colours, names and heat maps that the displays share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,19 +6,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Okabe and Ito's colours, and beside each a hatch, a marker and a dash: for print in grey.
+# Okabe and Ito's colours. Each has a hatch, a marker and a dash, for print in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo")
 MARKERS = ("o", ">", "<", "s", "D", "^", "v")
 DASHES = (":", "--", "-.", "-", (0, (5, 1, 1, 1, 1, 1)))
 INK, MUTED, PALE = "#222222", "#6b7280", "#d5d9e0"
-_FEW = 12  # labels whose percentages can be written into a map
-_BRIGHT = 0.995  # of the values in a map are below its brightest colour
-HEAT = "cividis"  # perceptually uniform, for colour-blind readers as well
+HEAT_COLORMAP = "cividis"  # perceptually uniform, also for colour-blind readers
+_MAX_ANNOTATED_LABELS = 12  # heat maps with more labels have no percentages in their cells
+_BRIGHTEST_QUANTILE = 0.995  # of the values of a heat map: the upper end of its colour scale
+
+
+def signed_colormap() -> Any:
+    """A diverging matplotlib colormap for signed images: dark blue is positive, white zero, orange negative.
+
+    Use it with limits that are symmetric around zero. Positive and negative values also differ in grey.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = ["#d1570f", "#f0b48a", "#ffffff", "#8397b8", "#14213d"]
+    return LinearSegmentedColormap.from_list("signed", colours)
 
 
 def axes_for(display: Any, ax: Any, width: float, height: float) -> Any:
-    """The axes to draw on, new ones of this size in inches if there are none; noted on the display."""
+    """Set the axes of a display: ``ax``, or new axes of this size in inches if it is None."""
     if ax is None:
         try:
             import matplotlib.pyplot as plt
@@ -29,63 +40,69 @@ def axes_for(display: Any, ax: Any, width: float, height: float) -> Any:
     return ax
 
 
-def plain(ax: Any, *sides: str) -> None:
-    """No frame on these sides; by default none on top and at the right."""
+def hide_spines(ax: Any, *sides: str) -> None:
+    """Hide the frame on these sides, by default at the top and at the right."""
     ax.spines[list(sides or ("top", "right"))].set_visible(False)
 
 
-def outlined(width: float) -> list[Any]:
-    """Path effects that set a line off against whatever is below it."""
+def white_outline(width: float) -> list[Any]:
+    """Path effects that make a line visible on any background."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground="white")]
 
 
-def short(name: Any, most: int = 28) -> str:
-    """A name that fits: both ends of it, for either may be what tells it from others."""
+def shorten(name: Any, max_length: int = 28) -> str:
+    """Replace the middle of a long name by an ellipsis, because either end may distinguish it from other names."""
     text = str(name)
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail]}…{text[-tail:]}"
+    tail = (max_length - 1) // 2
+    return f"{text[: max_length - 1 - tail]}…{text[-tail:]}"
 
 
-def tick_names(ax: Any, which: str, names: Sequence[Any], most: int, *, length: int = 28) -> None:
-    """Names at the places 0, 1, ... of an axis, of every so many only if there are more than ``most``."""
-    step = -(-len(names) // most)
-    places = range(0, len(names), step)
-    options = {"rotation": 90} if which == "x" and max(len(str(name)) for name in names) > 2 else {}
-    size = float(np.clip(320 / max(len(places), 1), 6.5, 9.5))
-    getattr(ax, f"set_{which}ticks")(places, [short(names[i], length) for i in places], fontsize=size, **options)
+def set_tick_names(ax: Any, axis: str, names: Sequence[Any], max_names: int, *, max_length: int = 28) -> None:
+    """Write names at the ticks 0, 1, ... of an axis; if there are more than ``max_names``, at every few ticks."""
+    step = -(-len(names) // max_names)
+    ticks = range(0, len(names), step)
+    options = {"rotation": 90} if axis == "x" and max(len(str(name)) for name in names) > 2 else {}
+    size = float(np.clip(320 / max(len(ticks), 1), 6.5, 9.5))
+    getattr(ax, f"set_{axis}ticks")(ticks, [shorten(names[i], max_length) for i in ticks], fontsize=size, **options)
 
 
-def heat_map(ax: Any, values: NDArray[Any], names: Sequence[Any], most: int, **options: Any) -> Any:
-    """A square map of shares, the larger the brighter, with names at both axes; percentages too where there are few."""
+def draw_heat_map(ax: Any, values: NDArray[Any], names: Sequence[Any], max_names: int, **options: Any) -> Any:
+    """A square heat map of shares between labels, with names at both axes, and percentages if there are few labels."""
     values = values.copy()
-    np.fill_diagonal(values, np.nan)  # what a label has in common with itself would outshine all that is said
-    # A few twins among many labels must not leave all others in the dark.
-    large, largest = np.nanquantile(values, [_BRIGHT, 1.0]) if len(values) > 1 else (1.0, 1.0)
-    settings = {"cmap": HEAT, "vmin": 0.0, "vmax": max(float(large), 0.05), "interpolation": "nearest", **options}
+    np.fill_diagonal(values, np.nan)  # always 1: it would dominate the colour scale
+    # A few very similar pairs among many labels would leave all other cells dark.
+    upper, largest = np.nanquantile(values, [_BRIGHTEST_QUANTILE, 1.0]) if len(values) > 1 else (1.0, 1.0)
+    settings = {
+        "cmap": HEAT_COLORMAP,
+        "vmin": 0.0,
+        "vmax": max(float(upper), 0.05),
+        "interpolation": "nearest",
+        **options,
+    }
     image = ax.imshow(values, **settings)
-    tick_names(ax, "x", names, most)
-    tick_names(ax, "y", names, most)
-    beyond = {"extend": "max"} if largest > image.norm.vmax * 1.001 else {}
-    ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, **beyond)
-    if len(values) <= _FEW:
-        for line, column in np.argwhere(np.isfinite(values)):
-            value = float(values[line, column])
-            colour = on_top_of(image, value)
-            ax.text(column, line, f"{100 * value:.0f} %", ha="center", va="center", fontsize=8, color=colour)
+    set_tick_names(ax, "x", names, max_names)
+    set_tick_names(ax, "y", names, max_names)
+    extend = {"extend": "max"} if largest > image.norm.vmax * 1.001 else {}
+    ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, **extend)
+    if len(values) <= _MAX_ANNOTATED_LABELS:
+        for row, column in np.argwhere(np.isfinite(values)):
+            value = float(values[row, column])
+            colour = text_colour(image, value)
+            ax.text(column, row, f"{100 * value:.0f} %", ha="center", va="center", fontsize=8, color=colour)
     return image
 
 
-def map_size(k: int) -> tuple[float, float]:
-    """Inches for a map of k labels, with its names."""
-    side = float(np.clip(0.22 * k, 3.4, 7.5))
+def heat_map_size(n_labels: int) -> tuple[float, float]:
+    """Width and height in inches of a heat map with its names."""
+    side = float(np.clip(0.22 * n_labels, 3.4, 7.5))
     return side + 2.3, side + 1.2
 
 
-def on_top_of(image: Any, value: float) -> str:
-    """A colour that can be read on this value's."""
+def text_colour(image: Any, value: float) -> str:
+    """Black or white, whichever is readable on the colour of this value."""
     red, green, blue, _ = image.cmap(image.norm(value))
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

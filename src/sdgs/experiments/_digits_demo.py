@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 from sdgs import metrics
 from sdgs.datasets import CompositeDigits, make_composite_digits
-from sdgs.displays._parts_figure import plot_parts
+from sdgs.displays._image_decompositions import plot_image_decompositions
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -110,7 +110,7 @@ def draw_demo(result: DemoResult, path: Path, *, n_samples: int = 6) -> None:
     """Write a picture of some test samples taken apart. The file appears whole or not at all."""
     trial = result.trials[0]
     chosen = _some_of_each(result.test.Y, trial.predicted, n_samples)
-    figure = plot_parts(
+    figure = plot_image_decompositions(
         result.test.X[chosen],
         trial.model.contributions(result.test.X[chosen], trial.predicted[chosen]),
         trial.predicted[chosen],

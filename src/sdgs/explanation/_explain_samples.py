@@ -1,15 +1,16 @@
-"""Samples taken apart into what each label contributes, a baseline and a residual.
+"""Decompose samples into a contribution per label, a baseline and a residual.
 
-A sample x in its own units is z = (x - baseline) / unit where the model looks at it, columns weighted. With C the
-subspaces of the labels that it is taken apart into, stacked::
+The model sees a sample x as z = (x - baseline) / unit: centred and weighted. With C the stacked subspaces of the labels
+into which x is decomposed::
 
     b         the least-squares code: min ||z' - b C|| over the observed entries
-    z'        z less what looks corrupted: the sparse residual s of the sample's code, if the model has ``huber``
+    z'        z without its corrupted part: the sparse residual s of the sample's code, if the model has ``huber``
     part i    (b_Gi C^i) * unit
     residual  x - baseline - sum of parts; 0 where x is missing
 
-so that baseline + parts + residual is the sample, with missing entries filled in by what the labels say. Only b is
-kept: parts are as large as the samples times their labels, and are made when they are asked for.
+The baseline, the parts and the residual sum to the sample, in which missing entries are replaced by their
+reconstruction. Only b is stored, because the parts take (number of labels) times the memory of the samples; they are
+computed on access.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sdgs.coding import least_squares_code
-from sdgs.explanation._explanation import Array, Explanation, SampleExplanation, Terms, cleaned_row, direction
+from sdgs.explanation._explanation import Explanation
+from sdgs.explanation._sample_explanation import Array, SampleExplanation, Terms, normalize, scaled_row
 
 
 def explain_samples(
@@ -32,29 +34,29 @@ def explain_samples(
     corruption: csr_array | None,
     names: Sequence[Any],
 ) -> Explanation:
-    """Take samples (n, p), dense or CSR and in their own units, apart into the labels chosen for each, (n, k).
+    """Decompose samples (n, p), dense or CSR and in their own units, into the labels ``chosen`` for each, (n, k).
 
-    ``corruption`` (n, p) is what looks corrupted, in the same units.
+    ``corruption`` (n, p) is the part of the samples that looks corrupted, in the same units.
     """
     samples = []
     for row, name in enumerate(names):
-        mine = np.flatnonzero(chosen[row])
-        stored, wrong = X[[row]], None if corruption is None else corruption[[row]]
-        z = cleaned_row(stored, wrong, terms)
-        components = [terms.components[i] for i in mine]
+        labels = np.flatnonzero(chosen[row])
+        stored_row, corruption_row = X[[row]], None if corruption is None else corruption[[row]]
+        z = scaled_row(stored_row, corruption_row, terms)
+        components = [terms.components[i] for i in labels]
         code = least_squares_code(z, components)
-        way, norm = direction(z)
-        shares = [b / norm @ (C @ np.nan_to_num(way)) for b, C in zip(code, components, strict=True)]
+        direction, norm = normalize(z)
+        shares = [b / norm @ (C @ np.nan_to_num(direction)) for b, C in zip(code, components, strict=True)]
         samples.append(
             SampleExplanation(
                 name,
-                mine,
-                None if probabilities is None else probabilities[row, mine],
+                labels,
+                None if probabilities is None else probabilities[row, labels],
                 tuple(code),
                 np.asarray(shares, dtype=np.float64),
                 terms,
-                stored,
-                wrong,
+                stored_row,
+                corruption_row,
             )
         )
     return Explanation(tuple(samples), terms)

@@ -1,5 +1,40 @@
-"""The paper's five measures, and the same per label."""
+"""The paper's five metrics of a multi-label prediction, averaged over samples, and metrics per label.
 
-from sdgs.metrics._multilabel import accuracy, evaluate, evaluate_labels, f1, hamming_loss, precision, recall
+With Y_i the true and Z_i the predicted label set of sample i, and k the number of labels::
 
-__all__ = ["accuracy", "evaluate", "evaluate_labels", "f1", "hamming_loss", "precision", "recall"]
+    Hamming loss  |Y_i xor Z_i| / k
+    precision     |Y_i & Z_i| / |Z_i|
+    recall        |Y_i & Z_i| / |Y_i|
+    F1            2 |Y_i & Z_i| / (|Y_i| + |Z_i|)
+    accuracy      |Y_i & Z_i| / |Y_i | Z_i|
+
+The paper does not define 0/0. Here, for all four ratios: if *both* sets are empty, the prediction is right and the
+sample counts as ``both_empty`` (default 1). If only one set is empty, a precision or recall of 0/0 counts as
+``zero_division`` (default 0). Either may be ``numpy.nan``, which leaves such samples out of the average.
+
+``METRICS`` lists the metrics by name. :func:`evaluate`, the command line, the report page and the displays read it.
+"""
+
+from sdgs.metrics._multilabel import (
+    METRICS,
+    Metric,
+    accuracy,
+    evaluate,
+    evaluate_labels,
+    f1,
+    hamming_loss,
+    precision,
+    recall,
+)
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "accuracy",
+    "evaluate",
+    "evaluate_labels",
+    "f1",
+    "hamming_loss",
+    "precision",
+    "recall",
+]
