@@ -22,6 +22,7 @@ MEASURES = {
     "f1": "F1",
     "accuracy": "Accuracy",
 }
+SPACE = "\N{NO-BREAK SPACE}"
 OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
@@ -79,7 +80,7 @@ class Accuracy:
             return "\N{EN DASH}"
         largest = max(float(r["mean"]) for key, r in self.f1.items() if key[:3] == (dataset, condition, percent))
         text = f"**{record['mean']}**" if float(record["mean"]) == largest else record["mean"]
-        return f"{text} \N{PLUS-MINUS SIGN} {record['sd']}" if record["sd"] else text
+        return f"{text}{SPACE}\N{PLUS-MINUS SIGN}{SPACE}{record['sd']}" if record["sd"] else text
 
     def clean_datasets(self, source: str = "extended-clean") -> list[str]:
         """Data sets of a source, without the mean."""
@@ -229,7 +230,7 @@ def speed_blocks() -> dict[str, str]:
             cases = [r for r in of_subject if r["quantity"] == quantity]
             figures = "; ".join(f"{r['case']}: {_figure(r)}" for r in cases)
             goals = unique(_goal(r) for r in cases if r["goal"])
-            rows.append([quantity, figures, ", ".join(goals)])
+            rows.append([quantity, figures, "; ".join(goals)])
         header = ["Quantity", "Measured", "Goal"]
         if not any(row[2] for row in rows):
             rows, header = [row[:2] for row in rows], header[:2]
@@ -238,7 +239,7 @@ def speed_blocks() -> dict[str, str]:
 
 
 def _unit(record: Record) -> str:
-    return {"x": "x", "": ""}.get(record["unit"], f" {record['unit']}")
+    return {"x": "x", "": ""}.get(record["unit"], f"{SPACE}{record['unit']}")
 
 
 def _figure(record: Record) -> str:
@@ -256,7 +257,7 @@ def _figure(record: Record) -> str:
 
 def _goal(record: Record) -> str:
     rule, bound = record["goal"].split()
-    return f"{'≤' if rule == '<=' else '≥'} {bound}{_unit(record)}"
+    return f"{'≤' if rule == '<=' else '≥'}{SPACE}{bound}{_unit(record)}"
 
 
 def device_blocks() -> dict[str, str]:
