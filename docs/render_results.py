@@ -122,7 +122,8 @@ class Accuracy:
     def losses_table(self, percent: str = "5") -> str:
         """F1 lost when entries are corrupted."""
         datasets = unique(d for d, c, _, _ in self.f1 if c == "corrupted")
-        methods = unique(m for _, c, _, m in reversed(self.f1) if c == "corrupted")
+        damaged = {m for _, c, _, m in self.f1 if c == "corrupted"}
+        methods = [m for m in unique(m for *_, m in self.f1) if m in damaged]  # in the order of the clean table
         rows = []
         for d in datasets:
             known = [(d, "corrupted", percent, m) in self.f1 for m in methods]

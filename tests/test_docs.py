@@ -138,7 +138,27 @@ def check_dirty_data(names, output):
     assert np.linalg.norm(names["cleaned"] - truth) < 0.6 * np.linalg.norm(observed - truth)
 
 
-CHECKS = {"README.md": check_readme, "results.md": check_results, "dirty-data.md": check_dirty_data}
+def check_explanations(names, output):
+    sample, text = names["sample"], " ".join((DOCS / "explanations.md").read_text().split())
+    np.testing.assert_allclose(names["total"], sample.sample)
+    percent = {
+        name: {
+            int(label): f"{share:.0%}".replace("%", " %")
+            for label, share in zip(sample.label_names, shares, strict=True)
+        }
+        for name, shares in (("shares", sample.shares), ("unique", sample.unique_shares))
+    }
+    assert f"{percent['shares'][5]} (digit 5) and {percent['shares'][2]} (digit 2)" in text
+    assert percent["shares"][5] in output
+    assert f"the unique shares {percent['unique'][5]} and {percent['unique'][2]}" in text
+
+
+CHECKS = {
+    "README.md": check_readme,
+    "results.md": check_results,
+    "dirty-data.md": check_dirty_data,
+    "explanations.md": check_explanations,
+}
 
 
 def test_make_targets_on_the_pages_exist():
@@ -214,6 +234,14 @@ def test_links_of_a_page_exist(page):
         assert target.exists(), link
         if anchor:
             assert anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_no_line_is_taken_for_a_comment(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert (
+        re.findall(r"^\s*%.*", text, re.MULTILINE) == []
+    )  # Markdown of Sphinx skips lines that begin with a percent sign
 
 
 def test_every_page_is_in_the_table_of_contents():
