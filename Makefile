@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format docs bench reproduce clean
+.PHONY: demo test test-fast lint format docs results bench reproduce clean
 
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
@@ -15,6 +15,11 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test
 	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/experiments tests
 	SCIPY_ARRAY_API=1 $(PYTEST) tests/estimators/test_array_api.py
+
+# The tests for every few minutes: without those that are marked as slow.
+test-fast: export OPENBLAS_NUM_THREADS = 1
+test-fast: $(VENV)/.test
+	$(PYTEST) -m 'not slow'
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
@@ -29,6 +34,10 @@ format: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet docs build/docs
 	@echo "built: build/docs/index.html"
+
+# The tables of measured figures in the pages, from the records in docs/results.
+results:
+	$(PYTHON) docs/render_results.py
 
 # For less, for more, and for all of it: make bench ARGS=--quick, ARGS=--large; DATA as below.
 bench: $(VENV)/.bench

@@ -1,4 +1,4 @@
-"""How the pages in this folder, the examples and the docstrings become a site: `make docs`."""
+"""Sphinx builds a site from the pages in this folder, the examples and the docstrings: `make docs`."""
 
 import inspect
 import os
@@ -10,8 +10,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 import sdgs
 
-# Examples are small: threads of BLAS only get in each other's way, the more so where something else runs. Said before
-# NumPy is loaded, which asks only once.
+# The examples are small, so several BLAS threads would only slow them down. NumPy reads this when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 project = "sdgs"
@@ -28,14 +27,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 nitpicky = True
-# Nothing is fetched when the site is built, so what other libraries document is named and not linked.
+# The build fetches nothing, so references to other libraries are not linked.
 nitpick_ignore_regex = [(r"py:.*", r"(joblib|matplotlib|numpy|pandas|scipy|sklearn)\..*")]
 exclude_patterns = ["_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "html_image"]
 myst_heading_anchors = 3
 
-# Names of types are in the docstrings, for people.
+# The docstrings already name the types.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
@@ -55,14 +54,14 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "remove_config_comments": True,
     "min_reported_time": 1e9,
-    "write_computation_times": False,  # that page would load scripts from elsewhere
+    "write_computation_times": False,  # this page would load scripts from other hosts
 }
-# Examples are to run without a warning, as the tests are.
+# A warning in an example is an error, as in the tests.
 warnings.filterwarnings("error", module="__main__")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sdgs"
-html_show_search_summary = False  # those are fetched, which browsers refuse for pages in the file system
+html_show_search_summary = False  # summaries are fetched, which browsers block for local files
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -76,12 +75,13 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "start": [], "changelog": []}  # they have no pages below them
+html_sidebars = {"index": [], "start": [], "changelog": []}  # no subpages
 
 
 def mathml(formula, **options):
-    """A formula as MathML, which browsers draw themselves: no script, and no font to fetch."""
-    braced = re.sub(r"(\\t?frac)(\d)(\d)", r"\1{\2}{\3}", formula)  # which docutils reads as twelve over what follows
+    """A formula as MathML, which browsers render without scripts or fonts."""
+    # Without braces docutils reads both digits as one numerator.
+    braced = re.sub(r"(\\t?frac)(\d)(\d)", r"\1{\2}{\3}", formula)
     return tex2mathml(braced, **options)
 
 
@@ -95,21 +95,21 @@ def displayed_math(self, node):
     raise nodes.SkipNode
 
 
-def skip_inherited_from_elsewhere(app, what, name, obj, skip, options):
-    """Methods that come from scikit-learn and from collections are documented there."""
+def skip_inherited_from_other_packages(app, what, name, obj, skip, options):
+    """Skip methods inherited from other packages."""
     module = getattr(inspect.unwrap(obj) if callable(obj) else getattr(obj, "fget", obj), "__module__", None)
     return True if isinstance(module, str) and not module.startswith("sdgs") else None
 
 
 def link_to_gallery(app, docname, source):
-    """Pages link to the program of an example, which a code host shows. Here its page is better."""
+    """Replace links to the program of an example by links to its page in the gallery."""
     source[0] = re.sub(r"\(\.\./examples/(\w+)\.py\)", r"(gallery/\1.rst)", source[0])
 
 
 def setup(app):
     app.add_html_math_renderer("mathml", inline_renderers=(inline_math, None), block_renderers=(displayed_math, None))
     app.connect("source-read", link_to_gallery)
-    app.connect("autodoc-skip-member", skip_inherited_from_elsewhere)
+    app.connect("autodoc-skip-member", skip_inherited_from_other_packages)
 
 
 html_math_renderer = "mathml"

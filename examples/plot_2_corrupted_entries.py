@@ -1,16 +1,16 @@
 """
-Corrupted entries
-=================
+Predict from corrupted data
+===========================
 
-Some pixels are far out, and nobody says which. With ``huber`` a sample has a sparse residual of its own, so that an
-entry can only do so much harm; and the model says which entries look corrupted.
+Some pixels are corrupted, and the model does not know which. With ``huber`` a sample has a sparse residual of its own:
+the influence of a single entry is bounded, and the model says which entries look corrupted.
 """
 
 import matplotlib.pyplot as plt
 
 from sdgs import SDGSClassifier
-from sdgs.methods import BinaryRelevance
 from sdgs.datasets import make_composite_digits
+from sdgs.methods import BinaryRelevance
 from sdgs.metrics import f1
 
 shares = [0, 0.02, 0.05, 0.1]
@@ -34,10 +34,10 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 
 # %%
-# One seed, and parameters as they come: what methods do at their best is in :doc:`/beyond`.
+# This is one seed with default parameters; :doc:`/results` compares tuned methods.
 #
-# A sample of the last test set, a tenth of its pixels corrupted. Those that the model thinks are have a
-# cross.
+# A sample of the last test set, with 10 % of its pixels corrupted. A cross marks pixels that look corrupted to the
+# model.
 robust = methods["SDGS with huber=0.05"][0]
 explanation = robust.explain(test.X)
 sample = explanation[6]
@@ -47,19 +47,19 @@ sample.plot(shape=test.image_shape)
 print(sample.text(unit="pixels"))
 
 # %%
-# How good is that verdict, over all samples?
+# How often is this right, over all samples?
 import numpy as np
 
-found = np.zeros(test.X.shape, dtype=bool)
-for row, one in zip(found, explanation, strict=True):
-    row[one.corrupted] = True
-true = test.spikes != 0
-print(f"of the corrupted pixels {(found & true).sum() / true.sum():.0%} are found,")
-print(f"of those that are found {(found & true).sum() / found.sum():.0%} are corrupted")
+detected = np.zeros(test.X.shape, dtype=bool)
+for row, sample in zip(detected, explanation, strict=True):
+    row[sample.corrupted] = True
+corrupted = test.spikes != 0
+print(f"recall: {(detected & corrupted).sum() / corrupted.sum():.0%} of the corrupted pixels are detected")
+print(f"precision: {(detected & corrupted).sum() / detected.sum():.0%} of the detected pixels are corrupted")
 
 # %%
-# ``transform`` gives samples with those entries corrected, for any other estimator.
+# ``transform`` returns samples with these entries corrected, for any other estimator.
 cleaned = robust.transform(test.X)
 truth = test.parts.sum(axis=1)
 for name, X in (("raw", test.X), ("cleaned", cleaned)):
-    print(f"{name}: off the truth by {np.linalg.norm(X - truth) / np.linalg.norm(truth):.0%}")
+    print(f"{name}: relative error {np.linalg.norm(X - truth) / np.linalg.norm(truth):.0%}")

@@ -1,9 +1,9 @@
 """
-Missing values
-==============
+Train and predict with missing values
+=====================================
 
-NaN is an entry that was not observed. Nothing is imputed for it, in training or in prediction; ``transform`` fills in
-what the labels say, for other estimators and for the eye.
+NaN marks an entry that was not observed. Nothing is imputed, in training or in prediction. ``transform`` fills the gaps
+with what the labels explain.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -22,18 +22,18 @@ test = make_composite_digits(500, max_labels=2, subset="test", random_state=1)
 
 
 def with_gaps(X, share, seed):
-    """The samples without a share of their entries."""
-    gone = np.random.default_rng(seed).uniform(size=X.shape) < share
-    return np.where(gone, np.nan, X)
+    """Replace a share of the entries by NaN."""
+    missing = np.random.default_rng(seed).uniform(size=X.shape) < share
+    return np.where(missing, np.nan, X)
 
 
 model = SDGSClassifier(random_state=0)
-filled = make_pipeline(SimpleImputer(), SDGSClassifier(random_state=0))  # with the mean of each pixel
+imputed = make_pipeline(SimpleImputer(), SDGSClassifier(random_state=0))  # fills gaps with the mean of the pixel
 shares = [0, 0.1, 0.2, 0.4]
-scores = {"as they are": [], "filled with means first": []}
+scores = {"not imputed": [], "imputed by means": []}
 for share in shares:
     X, X_new = with_gaps(train.X, share, 0), with_gaps(test.X, share, 1)
-    for name, estimator in zip(scores, (model, filled), strict=True):
+    for name, estimator in zip(scores, (model, imputed), strict=True):
         scores[name].append(f1(test.Y, estimator.fit(X, train.Y).predict(X_new)))
 
 figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
@@ -44,8 +44,8 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 
 # %%
-# Four samples with two in five of their pixels missing (crossed out), and what the model, which was trained on such
-# samples, fills in.
+# Four samples with 40 % of their pixels missing (crosses), the gaps filled by the model, and the truth. The model was
+# trained on samples with as many gaps.
 from sdgs.displays import signed_colormap
 
 chosen = [0, 2, 4, 5]

@@ -1,9 +1,9 @@
 """
-An explanation in words
-=======================
+Explain a prediction in words
+=============================
 
-Letters to a shop, each about one or two things. With names of features and labels an explanation is a sentence: which
-words speak for which label, and how much of the letter none of them explains.
+Letters to a shop, each about one or two topics. With names of features and labels an explanation is text: which words
+are associated with which label, and how much of the letter is not explained.
 """
 
 import random
@@ -47,13 +47,13 @@ FILLERS = ["hello", "thank you", "please answer soon", "this is the second time 
 
 
 def letters(n, seed):
-    """Letters, and what they are about."""
+    """Random letters and their topics."""
     rng, texts, topics = random.Random(seed), [], []
     for _ in range(n):
-        about = rng.sample(sorted(SENTENCES), rng.choice([1, 2]))
-        parts = [sentence for topic in about for sentence in rng.sample(SENTENCES[topic], 2)]
+        chosen = rng.sample(sorted(SENTENCES), rng.choice([1, 2]))
+        parts = [sentence for topic in chosen for sentence in rng.sample(SENTENCES[topic], 2)]
         texts.append(". ".join([*parts, *rng.sample(FILLERS, 2)]))
-        topics.append({topic: int(topic in about) for topic in SENTENCES})
+        topics.append({topic: int(topic in chosen) for topic in SENTENCES})
     return texts, pd.DataFrame(topics)
 
 
@@ -63,7 +63,7 @@ X = pd.DataFrame(words.fit_transform(texts).toarray(), columns=words.get_feature
 model = SDGSClassifier(scaling="idf", random_state=0).fit(X, topics)
 
 # %%
-# A letter that somebody writes now. Names of labels come back as they came.
+# A new letter. The prediction has the names of the labels.
 new = ["The parcel arrived two weeks late, and the lamp is broken. I want the money back on my card!"]
 X_new = pd.DataFrame(words.transform(new).toarray(), columns=X.columns)
 model.predict(X_new)
@@ -73,11 +73,11 @@ explanation = model.explain(X_new)
 print(explanation[0].text(unit="words"))
 
 # %%
-# The same as a picture. Colours are what the labels say of a word, the black mark is what stands in the letter, as the
-# model weights it, and white is the rest. Letters about deliveries often have the word "delivery", so the label says
-# that it should be there; in this one it is not.
+# The same as a plot. Colours are the contributions of the labels to a word, the black mark is its weighted count in the
+# letter, white is the residual. Letters about deliveries often contain the word "delivery", so the label contributes to
+# it although it is not in this letter.
 explanation[0].plot(max_features=10)
 
 # %%
-# And as a table, for further use:
+# The same as a table:
 explanation.to_frame(by="label").round(3)

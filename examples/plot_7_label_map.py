@@ -1,9 +1,9 @@
 """
-What labels have in common
-==========================
+Measure the overlap of labels
+=============================
 
-Every label has a subspace, and the angles between subspaces say which labels look alike to the model: those that it
-will mix up, and those whose contributions cannot be told apart.
+Every label has a subspace. The angles between subspaces show which labels are similar to the model: those that it
+confuses, and those whose contributions it cannot separate.
 """
 
 from sdgs import SDGSClassifier, label_angles
@@ -14,15 +14,15 @@ train = make_composite_digits(2000, max_labels=2, subset="train", random_state=0
 model = SDGSClassifier(random_state=0).fit(train.X, train.Y)
 
 # %%
-# How much of the subspace of the digit at the left lies in that of the digit below:
+# The share of the subspace of the row's digit that lies in the subspace of the column's digit:
 AngleMapDisplay.from_estimator(model)
 
 # %%
-# The same as a tree. The nearer to their names digits join, the more they have in common.
+# The same as a tree: digits that join close to their names overlap most.
 AngleMapDisplay.from_estimator(model, kind="tree")
 
 # %%
-# In numbers, the pairs with most in common, and the cosines of the principal angles between them:
+# The pairs with the largest overlap, and the cosines of their principal angles:
 import numpy as np
 
 angles = label_angles(model)
@@ -32,5 +32,5 @@ for pair in np.argsort(-angles.overlap[i, j])[:3]:
     print(f"{a} and {b}: overlap {angles.overlap[a, b]:.2f}, cosines {angles.cosines(a, b).round(2)}")
 
 # %%
-# That labels look alike is not that they come together. These were drawn at random, so no pair stands out:
+# Overlap is not co-occurrence: these labels were drawn at random, so no pair stands out.
 CooccurrenceDisplay.from_predictions(train.Y)

@@ -1,9 +1,9 @@
 """
-Beside other scikit-learn estimators
-====================================
+Combine with other scikit-learn estimators
+==========================================
 
-``SDGSClassifier`` is an estimator among others: it can be compared, searched, put in a pipeline, and used as a step
-that cleans samples before another estimator.
+``SDGSClassifier`` works with scikit-learn's cross-validation, grid search and pipelines, also as a step that cleans
+samples for another estimator.
 """
 
 import pandas as pd
@@ -20,18 +20,18 @@ from sdgs.datasets import make_composite_digits
 from sdgs.metrics import f1
 
 # %%
-# Sums of digits with corrupted pixels. Three estimators, and two of them after SDGS has cleaned the samples: its
-# ``transform`` gives samples in the units in which they came.
+# Sums of digits with corrupted pixels: three estimators, and two of them on samples cleaned by ``transform``, which
+# returns samples in their original units.
 data = make_composite_digits(900, max_labels=2, spikes=0.05, random_state=0)
-cleaner = SDGSClassifier(huber=0.05, readout="norm", random_state=0)  # quick: it is not to predict
+cleaner = SDGSClassifier(huber=0.05, readout="norm", random_state=0)  # fast: used for its transform only
 forest = RandomForestClassifier(50, random_state=0)
 linear = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression()))
 estimators = {
     "SDGS": SDGSClassifier(huber=0.05, random_state=0),
     "logistic regression": linear,
-    "SDGS's transform, then logistic regression": make_pipeline(cleaner, linear),
+    "SDGS transform, then logistic regression": make_pipeline(cleaner, linear),
     "random forest": forest,
-    "SDGS's transform, then random forest": make_pipeline(cleaner, forest),
+    "SDGS transform, then random forest": make_pipeline(cleaner, forest),
 }
 scores = {
     name: cross_validate(estimator, data.X, data.Y, cv=3, scoring=make_scorer(f1))["test_score"]
@@ -50,10 +50,10 @@ ax.set(xlabel="F1 in cross-validation", xlim=(0, 1))
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Logistic regression and the forest predict what has a probability of one half, which costs them F1; and they are not
-# tuned. :doc:`/beyond` compares methods at their best.
+# Logistic regression and the forest use a threshold of 0.5, which lowers their F1, and are not tuned. :doc:`/results`
+# compares tuned methods.
 #
-# A grid search, by any measure of scikit-learn or of ``sdgs.metrics``:
+# Grid search, with any metric of scikit-learn or of ``sdgs.metrics``:
 search = GridSearchCV(
     SDGSClassifier(random_state=0),
     {"huber": [None, 0.05], "n_components": [2, 4]},

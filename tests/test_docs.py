@@ -1,11 +1,11 @@
-"""The README and the pages in docs: what they say to type runs, what they link to exists, the site has them all.
+"""The README and the pages in docs: blocks run as printed, links and commands exist, figures come from the records.
 
 A block that cannot run has a comment above it, ``<!-- not run: why -->``.
 """
 
 import gzip
 import importlib
-import os
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -23,56 +23,57 @@ from sdgs.cli import app
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXCUSE = re.compile(r"<!-- not run: \S.* -->\n$")
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+NOT_RUN = re.compile(r"<!-- not run: \S.* -->\n$")
 
 
 def blocks(page, *languages):
-    """Language and text of the blocks of a page that have no excuse, in their order."""
+    """Language and text of the blocks of a page that are to run, in order."""
     text = page.read_text()
     for block in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        if block[1] in languages and not EXCUSE.search(text[: block.start()]):
+        if block[1] in languages and not NOT_RUN.search(text[: block.start()]):
             yield block[1], block[2]
+
+
+def write_digits(folder):
+    """The CSV files that docs/start.md writes, by its own code, and a model of them."""
+    (code,) = [text for _, text in blocks(DOCS / "start.md", "python") if "savetxt" in text]
+    train = make_composite_digits(300, max_labels=2, subset="train", random_state=0)
+    test = make_composite_digits(100, max_labels=2, subset="test", random_state=1)
+    code = code.replace("digits-{name}", f"{folder.as_posix()}/digits-{{name}}")
+    exec(compile(code, "start.md", "exec"), {"train": train, "test": test})
+    fit = ["fit", str(folder / "digits-train.csv"), "--labels", "digit_*", "-o", str(folder / "digits.sdgs")]
+    assert CliRunner().invoke(app, fit).exit_code == 0
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory, write_mulan):
-    """A folder with the small files that the pages speak of."""
+    """A folder with the small files that the pages name."""
     folder = tmp_path_factory.mktemp("files")
     write_mulan(folder, "emotions")
     for path in (folder / "emotions").iterdir():
         path.rename(folder / path.name)
+    write_digits(folder)
     data = make_label_subspaces(160, 6, 3, n_components=2, noise=0.2, random_state=0)
-    names = ["id", *(f"f{j}" for j in range(6)), "is_calm", "is_sad", "is_odd"]
-    for name, rows in (("songs.csv", range(100)), ("new-songs.csv", range(100, 160))):
-        lines = [[f"s{i}", *data.X[i].tolist(), *data.Y[i].tolist()] for i in rows]
-        (folder / name).write_text("\n".join(",".join(map(str, line)) for line in [names, *lines]) + "\n")
     with gzip.open(folder / "big.svm.gz", "wb") as file:
         dump_svmlight_file(data.X, data.Y, file, multilabel=True, zero_based=False)
     model = SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
-    numbers = {"feature_names": [str(j) for j in range(1, 7)], "label_names": ["0", "1", "2"]}
-    model.save(folder / "model.sdgs", **numbers)
-    (folder / "new.csv").write_text(
-        ",".join(["id", *(f"f{j}" for j in range(12))])
-        + "\n"
-        + ",".join(["s1", *map(str, np.linspace(0, 1, 12))])
-        + "\n"
-    )
-    train = ["fit", str(folder / "emotions-train.arff"), "-o", str(folder / "emotions.sdgs")]
-    assert CliRunner().invoke(app, train).exit_code == 0
+    names = {"feature_names": [str(j) for j in range(1, 7)], "label_names": ["0", "1", "2"]}
+    model.save(folder / "model.sdgs", **names)
     return folder
 
 
 @pytest.fixture
 def folder(files, tmp_path, monkeypatch):
-    """Those files in the current folder, and pictures that nobody looks at."""
+    """A current folder with copies of these files, and a plotting backend without windows."""
     for path in files.iterdir():
         if path.is_file():
-            os.link(path, tmp_path / path.name)
+            (tmp_path / path.name).write_bytes(path.read_bytes())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("COLUMNS", "120")
-    with threadpool_limits(1, user_api="blas"):  # all is small: threads would get in each other's way
+    with threadpool_limits(1, user_api="blas"):  # everything is small: more threads would only wait for each other
         yield tmp_path
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
@@ -83,24 +84,46 @@ def with_blocks(*languages):
     return pytest.mark.parametrize("page", pages, ids=lambda page: page.name)
 
 
-@with_blocks("python")
-@pytest.mark.usefixtures("folder")
-def test_code_runs(page, capsys):
-    code, names = [text for _, text in blocks(page, "python")], {"__name__": "__main__"}
-    for number, text in enumerate(code, 1):
-        exec(compile(text, f"{page.name}, block {number}", "exec"), names)
+@pytest.mark.slow
+@with_blocks("python", "sh")
+def test_blocks_of_a_page_run_in_their_order(page, folder, capsys):
+    names = {"__name__": "__main__"}
+    for number, (language, text) in enumerate(blocks(page, "python", "sh"), 1):
+        if language == "python":
+            exec(compile(text, f"{page.name}, block {number}", "exec"), names)
+        else:
+            for line in text.splitlines():
+                run_command(line, folder)
     check = CHECKS.get(page.name)
     if check is not None:
         check(names, capsys.readouterr().out)
 
 
-def readme(names, output):
+def run_command(line, folder):
+    """Run a line if it is an ``sdgs`` command."""
+    if not re.search(r"(^|\| )sdgs ", line):
+        return
+    if "|" in line:  # only a shell can run a pipe; the others run in this process, which is faster
+        sdgs = f'sdgs() {{ {shlex.quote(sys.executable)} -m sdgs "$@"; }}; set -o pipefail\n'
+        done = subprocess.run(["bash", "-c", sdgs + line], capture_output=True, text=True)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        return
+    words = shlex.split(line, comments=True)
+    arguments, output = (words[:-2], words[-1]) if ">" in words else (words, None)
+    result = CliRunner().invoke(app, arguments[1:])
+    assert result.exit_code == 0, f"{line}\n{result.output}"
+    if output is not None:
+        (folder / output).write_text(result.stdout)
+
+
+def check_readme(names, output):
     assert "'f1': 0.9" in output
     assert names["parts"].shape == (5, 10, 64)
     np.testing.assert_allclose(names["parts"].sum(axis=1) + names["residual"], names["test"].X[:5])
+    assert len(Path("labels.csv").read_text().splitlines()) == 1001  # a header and one line per test sample
 
 
-def beyond(names, output):
+def check_results(names, output):
     assert "'huber': 0." in output
     truth = make_composite_digits(400, max_labels=2, subset="train", random_state=0).X
     before, after = (np.linalg.norm(X - truth) for X in (names["train"].X, names["cleaned"]))
@@ -108,42 +131,101 @@ def beyond(names, output):
     assert names["probabilities"].shape == (400, 10)
 
 
-def dirty_data(names, output):
+def check_dirty_data(names, output):
     assert float(output.split()[0]) > 0.8
     truth = names["test"].parts.sum(axis=1)
     observed = np.nan_to_num(names["X_new"])
     assert np.linalg.norm(names["cleaned"] - truth) < 0.6 * np.linalg.norm(observed - truth)
 
 
-CHECKS = {"README.md": readme, "beyond.md": beyond, "dirty-data.md": dirty_data}
+def check_explanations(names, output):
+    sample, text = names["sample"], " ".join((DOCS / "explanations.md").read_text().split())
+    np.testing.assert_allclose(names["total"], sample.sample)
+    percent = {
+        name: {
+            int(label): f"{share:.0%}".replace("%", " %")
+            for label, share in zip(sample.label_names, shares, strict=True)
+        }
+        for name, shares in (("shares", sample.shares), ("unique", sample.unique_shares))
+    }
+    assert f"{percent['shares'][5]} (digit 5) and {percent['shares'][2]} (digit 2)" in text
+    assert percent["shares"][5] in output
+    assert f"the unique shares {percent['unique'][5]} and {percent['unique'][2]}" in text
 
 
-@with_blocks("sh")
-def test_commands_run(page, folder):
-    lines = [line for _, text in blocks(page, "sh") for line in text.splitlines()]
-    for line in (line for line in lines if re.search(r"(^|\| )sdgs ", line)):
-        if "|" in line:  # a shell is slow to start sdgs, so it does only what nothing else can
-            sdgs = f'sdgs() {{ {shlex.quote(sys.executable)} -m sdgs "$@"; }}; set -o pipefail\n'
-            done = subprocess.run(["bash", "-c", sdgs + line], capture_output=True, text=True)
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
-            continue
-        words = shlex.split(line, comments=True)
-        arguments, to = (words[:-2], words[-1]) if ">" in words else (words, None)
-        result = CliRunner().invoke(app, arguments[1:])
-        assert result.exit_code == 0, f"{line}\n{result.output}"
-        if to is not None:
-            (folder / to).write_text(result.stdout)
+CHECKS = {
+    "README.md": check_readme,
+    "results.md": check_results,
+    "dirty-data.md": check_dirty_data,
+    "explanations.md": check_explanations,
+}
+
+
+def test_make_targets_on_the_pages_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        assert set(re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE)) <= targets, page.name
+
+
+@pytest.fixture(scope="module")
+def render_results():
+    spec = importlib.util.spec_from_file_location("render_results", DOCS / "render_results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_of_measured_figures_are_up_to_date(page, render_results):
+    text = page.read_text()
+    assert render_results.render_page(text, render_results.render_blocks()) == text, "run `make results`"
+
+
+def test_every_rendered_table_is_on_a_page(render_results):
+    used = {block[2] for page in PAGES for block in render_results.BLOCK.finditer(page.read_text())}
+    assert used == set(render_results.render_blocks())
+
+
+def test_every_record_names_its_source(render_results):
+    sources = {record["source"] for record in render_results.read_records("sources")}
+    for path in (DOCS / "results").glob("*.csv"):
+        assert {record["source"] for record in render_results.read_records(path.stem)} <= sources, path.name
+
+
+def test_recorded_means_agree_with_the_data_sets(render_results):
+    accuracy = render_results.Accuracy()
+    datasets = [name for name in accuracy.clean_datasets() if name != "composite digits"]
+    assert len(datasets) == 11
+    for method in ("SDGSClassifierCV", "SDGSClassifier()", "BR", "ensemble of chains", "ML-kNN", "random forest"):
+        values = [accuracy.value(name, "clean", "0", method) for name in datasets]
+        assert abs(np.mean(values) - accuracy.mean(method)) < 0.1  # both are rounded
+
+
+# Measured figures stand on these pages, or in blocks that are rendered from the records.
+WITH_FIGURES = {"results.md", "benchmarks.md"}
+FIGURE = re.compile(
+    r"F1 of \d|\d\.\d+ points|± ?\d|\d\.\d+ times|\d(?:\.\d+)?x\b|times (?:as fast|faster|slower|the time)|took \d"
+)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "examples").iterdir()], ids=lambda p: p.name)
+def test_measured_figures_come_from_the_records(page, render_results):
+    if page.name not in WITH_FIGURES and page.is_file():
+        text = re.sub(
+            r"^```.*?^```$", "", render_results.BLOCK.sub("", page.read_text()), flags=re.DOTALL | re.MULTILINE
+        )
+        assert FIGURE.findall(text) == []
 
 
 def anchors(page):
-    """What the headings of a page can be linked by, as code hosts and the site make it."""
+    """Anchors of the headings of a page, as code hosts and Sphinx make them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_pages_link_to_exists(page):
+def test_links_of_a_page_exist(page):
     text = page.read_text()
     links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img src="([^"]+)"', text)
     for link in (link for link in links if "://" not in link):
@@ -154,24 +236,31 @@ def test_what_pages_link_to_exists(page):
             assert anchor in anchors(target), link
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_no_line_is_taken_for_a_comment(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert (
+        re.findall(r"^\s*%.*", text, re.MULTILINE) == []
+    )  # Markdown of Sphinx skips lines that begin with a percent sign
+
+
 def test_every_page_is_in_the_table_of_contents():
-    docs = ROOT / "docs"
     listed, waiting = set(), ["index"]
     while waiting:
         name = waiting.pop()
         listed.add(name)
-        page = docs / f"{name}.md"
-        if page.exists():  # pages of examples and functions are made with the site
+        page = DOCS / f"{name}.md"
+        if page.exists():  # pages of examples and functions are generated by Sphinx
             trees = re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
             entries = {line for tree in trees for line in tree.split("\n") if line and not line.startswith(":")}
             waiting += sorted(entries - listed)
-    assert {page.stem for page in docs.glob("*.md")} <= listed
+    assert {page.stem for page in DOCS.glob("*.md")} <= listed
 
 
 def test_everything_public_is_in_the_reference():
-    text, listed = (ROOT / "docs" / "api.md").read_text(), set()
+    text, listed = (DOCS / "api.md").read_text(), set()
     for section in re.split(r"^.. currentmodule:: ", text, flags=re.MULTILINE)[1:]:
-        names = re.findall(r"^   (\w[\w.]*)$|`([A-Z]+)`", section, re.MULTILINE)
+        names = re.findall(r"^   (\w[\w.]*)$|`([A-Z]+|__\w+__)`", section, re.MULTILINE)
         listed |= {f"{section.split()[0]}.{name or constant}" for name, constant in names}
     parts = ("metrics", "displays", "datasets", "methods", "report", "experiments")
     modules = [importlib.import_module(name) for name in ("sdgs", *(f"sdgs.{part}" for part in parts))]

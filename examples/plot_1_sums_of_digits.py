@@ -1,9 +1,9 @@
 """
-Sums of digits, taken apart
-===========================
+Decompose sums of digits
+========================
 
-Samples are sums of handwritten digits. In training the model is told which digits are in a sum, and never what they
-look like alone. Then it takes sums of images apart that it has not seen.
+Samples are sums of handwritten digits. In training the model knows which digits are in a sum, but not what they look
+like alone. It then decomposes sums of images that it has not seen.
 """
 
 from sdgs import SDGSClassifier
@@ -17,13 +17,13 @@ for name, value in evaluate(test.Y, model.predict(test.X)).items():
     print(f"{name:13} {value:.3f}")
 
 # %%
-# A sample, and what each predicted digit contributed to it. Dark is positive, orange negative. Under each name are the
-# probability of the label and its share of the sample. The parts and the residual sum to the sample.
+# A sample and the contribution of each predicted digit: dark is positive, orange negative. Below each name are the
+# probability of the label and its share of the sample. Contributions and residual sum to the sample.
 explanation = model.explain(test.X[:8])
 explanation[4].plot(shape=test.image_shape)
 
 # %%
-# What was really added, for comparison.
+# The images that were added, for comparison:
 import matplotlib.pyplot as plt
 
 from sdgs.displays import signed_colormap
@@ -36,8 +36,8 @@ for ax, digit in zip(axes, digits, strict=True):
     ax.title.set_fontsize(9)
 
 # %%
-# The subspaces of the labels are what was learnt: every sum that holds a 0 has a part that is a mixture of the
-# directions in the first line, and so on.
+# The learnt subspaces, one row per label. The contribution of a 0 to a sum is a linear combination of the images in
+# the first row, and so on.
 from sdgs.displays import LabelSubspacesDisplay
 
 LabelSubspacesDisplay.from_estimator(model, shape=test.image_shape, labels=[0, 1, 2, 3, 4])
