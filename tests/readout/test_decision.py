@@ -1,4 +1,4 @@
-"""From probabilities to sets of labels."""
+"""From probabilities to label sets."""
 
 from itertools import combinations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sdgs import SDGSClassifier, metrics
 from sdgs.datasets import make_composite_digits
-from sdgs.readout._decision import METRICS, RULES, Decision, expected_best, tuned_decision, value
+from sdgs.readout._decision import METRICS, RULES, Decision, best_expected_f1, metric_value, tune_decision
 
 
 @settings(deadline=None, max_examples=100)
@@ -21,38 +21,38 @@ def test_no_other_set_is_better_by_the_criterion(p, metric):
             return 2 * inside / (len(labels) + inside + outside)
         return inside / (len(labels) + outside)
 
-    chosen = np.flatnonzero(expected_best(np.array([p]))[0]).tolist()
+    chosen = np.flatnonzero(best_expected_f1(np.array([p]))[0]).tolist()
     assert chosen
     every = [labels for size in range(1, len(p) + 1) for labels in combinations(range(len(p)), size)]
     assert expected(chosen) == pytest.approx(max(map(expected, every)))
 
 
 @settings(deadline=None, max_examples=100)
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 30), allow_none=st.booleans())
-def test_the_best_set_is_that_of_sorted_probabilities(seed, k, allow_none):
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 30), allow_empty=st.booleans())
+def test_the_best_set_is_that_of_sorted_probabilities(seed, k, allow_empty):
     rng = np.random.default_rng(seed)
     P = 1 / (1 + np.exp(-rng.normal(-2, 3, (20, k))))
     P[:5] = rng.choice([0, 1e-300, 0.25, 0.5, 1], (5, k))  # many are equal
     P[5:7] = [[0.0], [1e-310]]
-    found = expected_best(P, allow_none=allow_none)
+    found = best_expected_f1(P, allow_empty=allow_empty)
     for p, labels in zip(P, found, strict=True):
         order = np.argsort(-p, kind="stable")
         expected = 2 * np.cumsum(p[order]) / (np.arange(1, k + 1) + p.sum())
         size = expected.argmax() + 1
-        if allow_none and np.prod(1 - p) > expected.max():
+        if allow_empty and np.prod(1 - p) > expected.max():
             size = 0
         assert labels.tolist() == np.isin(np.arange(k), order[:size]).tolist()
 
 
-def test_no_label_only_where_that_may_be():
+def test_the_empty_set_only_if_allowed():
     unlikely = np.array([[0.06, 0.01, 0.01]])
-    assert expected_best(unlikely).sum() == 1
-    assert expected_best(unlikely, allow_none=True).sum() == 0
-    assert expected_best(np.array([[0.9, 0.05, 0.05]]), allow_none=True).sum() == 1
+    assert best_expected_f1(unlikely).sum() == 1
+    assert best_expected_f1(unlikely, allow_empty=True).sum() == 0
+    assert best_expected_f1(np.array([[0.9, 0.05, 0.05]]), allow_empty=True).sum() == 1
 
 
-def uncertain(seed, n=400, k=6):
-    """Probabilities, and labels that are drawn from them; each label with a bias of its own."""
+def draw_labels(seed, n=400, k=6):
+    """Probabilities and labels drawn from them, with a different bias per label."""
     rng = np.random.default_rng(seed)
     P = 1 / (1 + np.exp(-rng.normal(-1.5, 1.5, (n, k))))
     return P ** rng.uniform(0.5, 2, k), rng.random((n, k)) < P
@@ -60,78 +60,78 @@ def uncertain(seed, n=400, k=6):
 
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 9), k=st.integers(1, 4))
-def test_the_quick_measures_are_the_measures(seed, n, k):
+def test_the_fast_metric_values_are_those_of_sdgs_metrics(seed, n, k):
     rng = np.random.default_rng(seed)
     Y, labels = rng.random((2, n, k)) < 0.3
     for metric, sign in (("f1", 1), ("accuracy", 1), ("hamming_loss", -1)):
-        assert value(metric, Y, labels) == pytest.approx(sign * getattr(metrics, metric)(Y, labels))
+        assert metric_value(metric, Y, labels) == pytest.approx(sign * getattr(metrics, metric)(Y, labels))
 
 
 def test_a_tuned_threshold_is_the_best_there_is():
-    P, Y = uncertain(0)
+    P, Y = draw_labels(0)
     for metric in METRICS:
-        found = tuned_decision("threshold", metric, P, Y, at_least_one=False)
-        best = max(value(metric, Y, cut <= P) for cut in np.unique(P))
-        assert value(metric, Y, found.labels(P)) >= best - 0.005  # a hundred thresholds are tried, not all
+        found = tune_decision("threshold", metric, P, Y, at_least_one=False)
+        best = max(metric_value(metric, Y, threshold <= P) for threshold in np.unique(P))
+        assert metric_value(metric, Y, found.decide(P)) >= best - 0.005  # a hundred thresholds are tried, not all
 
 
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 10**6), n=st.integers(4, 60), ties=st.booleans())
 def test_thresholds_are_the_best_of_each_label(seed, n, ties):
-    P, Y = uncertain(seed, n, 3)
+    P, Y = draw_labels(seed, n, 3)
     P = np.round(P, 1) if ties else P
     for metric in METRICS:
-        chosen = tuned_decision("thresholds", metric, P, Y, at_least_one=False).labels(P)
+        chosen = tune_decision("thresholds", metric, P, Y, at_least_one=False).decide(P)
         for label in np.flatnonzero(Y.sum(axis=0) >= 3):
             y, p = Y[:, label], P[:, label]
 
-            def worth(given, y=y, metric=metric):
-                both = (y & given).sum()
+            def label_value(predicted, y=y, metric=metric):
+                both = (y & predicted).sum()
                 if metric == "hamming_loss":
-                    return -(y != given).sum()
-                return 2 * both / (y.sum() + given.sum()) if metric == "f1" else both / (y | given).sum()
+                    return -(y != predicted).sum()
+                return 2 * both / (y.sum() + predicted.sum()) if metric == "f1" else both / (y | predicted).sum()
 
-            best = max(worth(p >= cut) for cut in [*p, 2.0])
-            assert worth(chosen[:, label]) == pytest.approx(best)
+            best = max(label_value(p >= threshold) for threshold in [*p, 2.0])
+            assert label_value(chosen[:, label]) == pytest.approx(best)
 
 
-def test_a_rare_label_has_the_threshold_of_all():
-    P, Y = uncertain(1)
+def test_a_rare_label_gets_the_common_threshold():
+    P, Y = draw_labels(1)
     Y[:, 2] = False
     Y[:2, 2] = True
-    one = tuned_decision("threshold", "f1", P, Y, at_least_one=False)
-    each = tuned_decision("thresholds", "f1", P, Y, at_least_one=False)
+    one = tune_decision("threshold", "f1", P, Y, at_least_one=False)
+    each = tune_decision("thresholds", "f1", P, Y, at_least_one=False)
     assert each.thresholds[2] == one.thresholds
     assert len(set(each.thresholds)) == 6
 
 
 def test_a_share_and_a_number_of_labels():
-    P, Y = uncertain(2)
-    assert tuned_decision("share", "f1", P, Y, at_least_one=False).labels(P).sum() == Y.sum()
-    top = tuned_decision("top", "f1", P, Y, at_least_one=False)
-    sizes = [value("f1", Y, Decision(top=m).labels(P)) for m in range(1, 7)]
+    P, Y = draw_labels(2)
+    assert tune_decision("share", "f1", P, Y, at_least_one=False).decide(P).sum() == Y.sum()
+    top = tune_decision("top", "f1", P, Y, at_least_one=False)
+    sizes = [metric_value("f1", Y, Decision(top=m).decide(P)) for m in range(1, 7)]
     assert top.top == 1 + int(np.argmax(sizes))
-    assert (top.labels(P).sum(axis=1) == top.top).all()
-    assert Decision(top=9).labels(P).all()
+    assert (top.decide(P).sum(axis=1) == top.top).all()
+    assert Decision(top=9).decide(P).all()
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("metric", METRICS)
-def test_at_least_one_label_where_wanted(rule, metric):
-    P, Y = uncertain(3)
+def test_at_least_one_label_if_asked_for(rule, metric):
+    P, Y = draw_labels(3)
     P[0] = 1e-9
     P[0, 4] = 2e-9
-    chosen = tuned_decision(rule, metric, P, Y, at_least_one=True).labels(P)
+    chosen = tune_decision(rule, metric, P, Y, at_least_one=True).decide(P)
     assert chosen.any(axis=1).all()
     assert chosen[0, 4]
     if rule != "top":
-        assert not tuned_decision(rule, metric, P, Y, at_least_one=False).labels(P)[0].any()
+        assert not tune_decision(rule, metric, P, Y, at_least_one=False).decide(P)[0].any()
 
 
 @pytest.fixture(scope="module")
 def digits():
     return (
-        make_composite_digits(200, max_labels=2, subset="train", random_state=0),  # few: much is uncertain
+        make_composite_digits(200, max_labels=2, subset="train", random_state=0),  # few, so that much is uncertain
         make_composite_digits(1000, max_labels=2, subset="test", random_state=1),
     )
 
@@ -175,7 +175,7 @@ def test_float32_decides_as_float64():
     assert models[1].predict_proba(X.astype(np.float32)).dtype == np.float32
 
 
-def test_one_class_a_sample_is_the_most_probable_one(digits):
+def test_a_1d_target_is_the_most_probable_class(digits):
     train, test = digits
     y = train.Y.argmax(axis=1)
     plain, two = (SDGSClassifier(decision=d, random_state=0).fit(train.X, y) for d in ("expected", 2))

@@ -71,8 +71,8 @@ def mergeable_statistics(X: Any) -> ColumnStatistics:
     n, p = X.shape
     if issparse(X):
         nonzero, zeros = np.bincount(X.indices[X.data != 0], minlength=p), np.zeros(p, dtype=np.int64)
-        unknown = np.zeros(p)
-        return ColumnStatistics(n, X.dtype, True, has_missing(X), nonzero, zeros, zeros, unknown, unknown, unknown)
+        zero, unknown = np.zeros(p), np.full(p, np.nan)
+        return ColumnStatistics(n, X.dtype, True, has_missing(X), nonzero, zeros, zeros, zero, zero, unknown)
     xp = namespace(X)
     is_observed = ~xp.isnan(X)
     with np.errstate(all="ignore"):

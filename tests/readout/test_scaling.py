@@ -1,0 +1,113 @@
+"""Scalings and the column statistics that they are fitted to."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import StandardScaler
+
+from sdgs.readout._column_statistics import column_statistics, merge_statistics, mergeable_statistics
+from sdgs.readout._samples import ArraySamples
+from sdgs.readout._scaling import SCALINGS, suitable_scalings
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5)) * [1, 100, 0.01, 3, 1] + [0, 1e4, 0, 3, 0]
+    X[:, 4] = 7.0
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [True, False])
+def test_columns_are_those_of_standard_scaler(samples, dtype, missing):
+    X = samples.astype(dtype) if missing else np.nan_to_num(samples).astype(dtype)
+    scaling, expected = ArraySamples(X).scaling("columns"), StandardScaler().fit(X)
+    for name in ("mean_", "scale_", "var_"):
+        np.testing.assert_array_equal(getattr(scaling.scaler, name), getattr(expected, name))
+    np.testing.assert_array_equal(scaling.scaler.n_samples_seen_, expected.n_samples_seen_)
+    np.testing.assert_array_equal(scaling.weight_columns(X), expected.transform(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_idf_is_that_of_tfidf_transformer(form, dtype):
+    rng = np.random.default_rng(0)
+    X = form((rng.random((30, 9)) < 0.3).astype(dtype))
+    scaling, expected = ArraySamples(X).scaling("idf"), TfidfTransformer(norm=None).fit(X)
+    np.testing.assert_array_equal(scaling.scaler.idf_, expected.idf_)
+    assert scaling.scaler.idf_.dtype == dtype
+    weighted = scaling.weight_columns(X)
+    np.testing.assert_allclose(weighted.toarray() if form is csr_array else weighted, expected.transform(X).toarray())
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_a_scaling_can_be_inverted(samples, name):
+    X = np.abs(np.nan_to_num(samples)) if name == "idf" else samples
+    scaling = ArraySamples(X).scaling(name)
+    scaled, norms = scaling.transform(X)
+    np.testing.assert_allclose(scaling.inverse_transform(scaled, norms), X)
+    if name is not None and not np.isnan(X).any():
+        np.testing.assert_allclose(np.linalg.norm(scaled, axis=1), 1)
+
+
+def test_a_scaling_is_fitted_once(samples):
+    X = ArraySamples(samples)
+    assert X.scaling("columns") is X.scaling("columns")
+    assert X.column_statistics is X.column_statistics
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_statistics_of_parts_are_those_of_the_whole(samples, form):
+    X = form(samples)
+    parts = [mergeable_statistics(X[rows]) for rows in (slice(0, 1), slice(1, 17), slice(17, 40))]
+    merged, whole = merge_statistics(parts), column_statistics(X)
+    assert (merged.n_samples, merged.dtype, merged.sparse, merged.missing) == (40, X.dtype, form is csr_array, True)
+    for name in ("nonzero", "observed", "negative"):
+        np.testing.assert_array_equal(getattr(merged, name), getattr(whole, name))
+    for name in ("mean", "variance"):
+        np.testing.assert_allclose(getattr(merged, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+
+
+def test_a_column_without_an_observed_entry(samples):
+    samples[:, 1] = np.nan
+    for statistics in (column_statistics(samples), mergeable_statistics(samples)):
+        assert statistics.observed[1] == 0
+        assert statistics.finite_variance
+    scaler = ArraySamples(samples).scaling("columns").scaler
+    assert (scaler.mean_[1], scaler.scale_[1]) == (0, 1)
+
+
+def test_what_is_mostly_zero_does_not_depend_on_the_storage():
+    rng = np.random.default_rng(0)
+    for share, expected in ((0.2, True), (0.3, False)):
+        X = (rng.random((100, 50)) < share).astype(float)
+        assert column_statistics(X).mostly_zero == column_statistics(csr_array(X)).mostly_zero == expected
+
+
+def test_suitable_scalings(samples):
+    def suitable(X):
+        return suitable_scalings(column_statistics(X))
+
+    counts = np.random.default_rng(0).poisson(1.0, (30, 6)).astype(float)
+    assert suitable(counts) == ("rows", "columns")
+    assert suitable(csr_array(counts)) == ("idf", "rows")
+    assert suitable(samples) == ("columns",)  # often negative
+    spikes = counts.copy()
+    spikes[:6, 0] = -50  # 20 % of a column may be corrupted
+    assert suitable(spikes) == ("rows", "columns")
+    missing = csr_array(counts)
+    missing.data[0] = np.nan
+    assert suitable(missing) == ("rows",)
+    assert suitable(counts * 1e300) == ("rows",)  # variances overflow
+
+
+def test_errors_say_what_to_do(samples):
+    with pytest.raises(ValueError, match=r'Pass X dense, or use "rows"'):
+        ArraySamples(csr_array(np.eye(3))).scaling("columns")
+    with pytest.raises(ValueError, match=r'needs complete samples.*Use "rows"'):
+        ArraySamples(samples).scaling("idf")
+    with pytest.raises(ValueError, match="Scale them down"):
+        ArraySamples(np.array([[1.7e308, 1.0], [1.6e308, 2.0]])).scaling("columns")
