@@ -21,7 +21,7 @@ def test_version_and_help(run):
     assert installed.stdout.strip() == f"sdgs {sdgs.__version__}"
 
 
-def test_help_is_light():
+def test_help_loads_no_large_library():
     code = (
         "import sys; sys.argv = ['sdgs', '--help']\ntry:\n import sdgs.cli; sdgs.cli.main()\nexcept SystemExit: pass\n"
     )
@@ -36,7 +36,7 @@ def test_a_bug_is_not_hidden(run, monkeypatch, songs):
 
 
 @pytest.mark.slow
-def test_a_terminal_that_knows_only_ascii(songs, tmp_path):
+def test_a_terminal_with_ascii_only(songs, tmp_path):
     command = [sys.executable, "-m", "sdgs", "evaluate", songs / "songs.sdgs", songs / "test.arff"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)

@@ -11,27 +11,27 @@ from sdgs.metrics import evaluate
 
 def test_evaluate(run, songs, expected):
     test, labels, _ = expected
-    known = json.loads(run("evaluate", songs / "songs.sdgs", songs / "test.arff", "--json").stdout)
-    assert known["measures"] == evaluate(test.Y, labels)
-    assert known["samples"] == 50
-    of = known["labels"]["is_sad"]
+    content = json.loads(run("evaluate", songs / "songs.sdgs", songs / "test.arff", "--json").stdout)
+    assert content["measures"] == evaluate(test.Y, labels)
+    assert content["samples"] == 50
+    values = content["labels"]["is_sad"]
     both = (test.Y[:, 1] * labels[:, 1]).sum()
-    assert of["recall"] == pytest.approx(both / test.Y[:, 1].sum())
-    assert (of["samples"], of["predicted"]) == (test.Y[:, 1].sum(), labels[:, 1].sum())
+    assert values["recall"] == pytest.approx(both / test.Y[:, 1].sum())
+    assert (values["samples"], values["predicted"]) == (test.Y[:, 1].sum(), labels[:, 1].sum())
     text = run("evaluate", songs / "songs.sdgs", songs / "test.csv", "--worst", "2").stdout
     for word in ("hamming loss ↓", "accuracy ↑", "precision", "... and 1 more."):
         assert word in text
-    shown = [name for name in known["labels"] if name in text]
-    ranked = sorted(known["labels"], key=lambda name: known["labels"][name]["f1"])
+    shown = [name for name in content["labels"] if name in text]
+    ranked = sorted(content["labels"], key=lambda name: content["labels"][name]["f1"])
     assert sorted(shown) == sorted(ranked[:2])
 
 
 def test_svmlight_from_fit_to_evaluate(run, songs):
-    known = json.loads(run("evaluate", songs / "svm.sdgs", songs / "test.svm", "--json").stdout)
+    content = json.loads(run("evaluate", songs / "svm.sdgs", songs / "test.svm", "--json").stdout)
     data = read(songs / "test.svm")
     assert data.feature_names[0] == "1"
     model = sdgs.load(songs / "svm.sdgs")
-    assert known["measures"] == evaluate(data.Y, model.predict(data.X))
+    assert content["measures"] == evaluate(data.Y, model.predict(data.X))
     assert len(run("predict", songs / "svm.sdgs", songs / "test.svm").stdout.splitlines()) == 51
 
 

@@ -12,13 +12,13 @@ def test_explain(run, songs, expected, tmp_path):
     assert result.stdout.index("Sample 3") < result.stdout.index("Sample 1")
     assert "explains" in result.stdout
     assert "<svg" in (tmp_path / "parts.svg").read_text()
-    (known,) = json.loads(run("explain", songs / "songs.sdgs", songs / "test.arff", "--json", "-n", "50").stdout)
+    (content,) = json.loads(run("explain", songs / "songs.sdgs", songs / "test.arff", "--json", "-n", "50").stdout)
     test, labels, P = expected
-    assert known["sample"] == 50
-    assert {of["label"] for of in known["labels"]} == set(np.array(test.label_names)[labels[49] == 1])
-    of = known["labels"][0]
-    assert of["probability"] == pytest.approx(P[49, test.label_names.index(of["label"])])
-    assert of["because_of"][0]["feature"] in test.feature_names
+    assert content["sample"] == 50
+    assert {label["label"] for label in content["labels"]} == set(np.array(test.label_names)[labels[49] == 1])
+    label = content["labels"][0]
+    assert label["probability"] == pytest.approx(P[49, test.label_names.index(label["label"])])
+    assert label["because_of"][0]["feature"] in test.feature_names
     result = run("explain", songs / "songs.sdgs", songs / "test.csv", "-n", "51")
     assert "there is no sample 51; the file has 50" in result.stderr
     result = run("explain", songs / "songs.sdgs", songs / "test.csv", "--shape", "2x2")

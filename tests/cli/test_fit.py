@@ -1,6 +1,7 @@
 """`sdgs fit`: the same model as in Python, checked before the training and written to a file."""
 
 import json
+import re
 from unittest import mock
 
 import numpy as np
@@ -18,16 +19,16 @@ def test_fit_gives_the_same_model_as_the_estimator(run, songs, tmp_path):
         *("--set", "alpha=0.2", "--set", "n_components=2", "--set", "huber=None", "--seed", "3", "--json"),
     )
     assert result.exit_code == 0, result.output
-    known = json.loads(result.stdout)
-    assert known["dropped"]["id"] == "'a0' in line 2 is not a number"
+    content = json.loads(result.stdout)
+    assert content["dropped"]["id"] == "'a0' in line 2 is not a number"
     assert [path.name for path in tmp_path.iterdir()] == ["train.sdgs"]
     train, test = (read(songs / f"{part}.csv", labels=["is_*"]) for part in ("train", "test"))
     model = SDGSClassifier(2, alpha=0.2, random_state=3).fit(train.X, train.Y)
-    assert known["test"]["measures"] == evaluate(test.Y, model.predict(test.X))
+    assert content["test"]["measures"] == evaluate(test.Y, model.predict(test.X))
     loaded = sdgs.load(tmp_path / "train.sdgs")
     np.testing.assert_array_equal(loaded.predict_proba(test.X), model.predict_proba(test.X))
     assert loaded.label_names_ == test.label_names
-    assert known["chosen"] == {
+    assert content["chosen"] == {
         "scaling": model.scaling_,
         "huber": None,
         "penalty": model.penalty_,
@@ -41,19 +42,19 @@ def test_one_column_that_lists_labels(run, songs):
     listed = ["; ".join(name for name, y in zip(data.label_names, row, strict=True) if y) for row in data.Y]
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(moods=listed)
     frame.to_csv("listed.csv", index=False)
-    said = run("info", "listed.csv").stdout
-    assert "This column may list the labels of each sample: moods" in said
-    assert said.endswith("Next: sdgs info listed.csv --label-column=moods\n")
+    output = run("info", "listed.csv").stdout
+    assert "This column may list the labels of each sample: moods" in output
+    assert output.endswith("Next: sdgs info listed.csv --label-column=moods\n")
     assert run("info", "listed.csv", "--label-column=moods").stdout.endswith(
         "Next: sdgs fit listed.csv --label-column=moods\n"
     )
     result = run("fit", "listed.csv", "--label-column", "moods", "--test", "listed.csv")
     assert result.exit_code == 0, result.output
-    known = json.loads(run("evaluate", "listed.sdgs", "listed.csv", "--label-column", "moods", "--json").stdout)
-    assert known["labels"]["is_sad"]["samples"] == data.Y[:, 1].sum()
+    content = json.loads(run("evaluate", "listed.sdgs", "listed.csv", "--label-column", "moods", "--json").stdout)
+    assert content["labels"]["is_sad"]["samples"] == data.Y[:, 1].sum()
     assert run("report", "listed.sdgs", "listed.csv", "--label-column", "moods").exit_code == 0
-    said = run("evaluate", "listed.sdgs", "listed.csv").stderr
-    assert "If one column lists the labels, name it" in said
+    output = run("evaluate", "listed.sdgs", "listed.csv").stderr
+    assert "If one column lists the labels, name it" in output
 
 
 def test_the_test_file_is_checked_before_the_training(run, songs, tmp_path):
@@ -72,6 +73,7 @@ def test_compiling_is_not_part_of_the_training(run, songs, monkeypatch):
     assert json.loads(result.stdout)["seconds"].keys() == {"reading", "compiling", "training"}
     steps = [result.stderr.index(step) for step in ("Reading", "Compiling", "Training")]
     assert steps == sorted(steps)
+    assert re.search(r"Training .*left\S* \S*0:00:00", result.stderr)  # the bar is complete
 
 
 def test_fit_by_cross_validation(run, songs, tmp_path):
@@ -87,7 +89,7 @@ def test_fit_leaves_out_samples_with_missing_labels(run, tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(["x,y,a,b,c", *rows, "1,2,,0,1"]) + "\n")
     result = run("fit", "data.csv", "-l", "a,b,c")
     assert result.exit_code == 0, result.output
-    assert "data.csv: 1 samples with missing labels are left out" in result.stderr
+    assert "data.csv: samples left out because of missing labels: 1." in result.stderr
     assert "no sample has these labels, which cannot be learnt: b." in result.stderr
     assert "all samples have these labels, which carry no information: c." in result.stderr
     assert "60 samples" in result.stdout

@@ -33,7 +33,7 @@ def test_report_leaves_out_samples_with_missing_labels(run, songs, tmp_path):
     lines[2] = lines[2].rsplit(",", 1)[0] + ","
     (tmp_path / "gap.csv").write_text("\n".join(lines) + "\n")
     result = run("report", songs / "songs.sdgs", "gap.csv")
-    assert "1 samples with missing labels are left out" in result.output
+    assert "samples left out because of missing labels: 1." in result.output
     page = (tmp_path / "report.html").read_text()
     assert '"names":["1","3",' in page
 

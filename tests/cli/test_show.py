@@ -6,7 +6,7 @@ from sdgs.cli import _show
 
 
 def test_notes_do_not_run_into_a_bar(capsys, monkeypatch):
-    """On a terminal a note is a line of its own, above the bar."""
+    """On a terminal a note is printed on a line of its own, above the bar."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     with _show.progress_bar("Training", 1) as show:
         show(0.5, "")

@@ -165,7 +165,7 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
         exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
     known = known_labels(data.Y)
     if not known.all():
-        note(f"{file}: {int((~known).sum())} samples with missing labels are left out.")
+        note(f"{file}: samples left out because of missing labels: {int((~known).sum())}.")
     Y = data.Y[known].astype(np.int8)
     counts = Y.sum(axis=0, dtype=int)
     for count, problem in (

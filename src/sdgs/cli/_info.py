@@ -105,10 +105,11 @@ def _print_dataset(file: Path, content: dict[str, Any], data: Any, guess: Any, o
     if guess is not None:
         sizes = f"{content['samples']:,} samples, {content['features']:,} numeric columns"
     out().print(f"[bold]{escape(file.name)}[/]: {sizes}", soft_wrap=True)
+    missing = format_percent(content["missing_share"]) + " %" if content["missing_share"] else "none"
     out().print(
         f"{'Numeric columns' if guess is not None else 'Features'} are {'sparse' if content['sparse'] else 'dense'}: "
         f"{format_percent(content['nonzero_share'])} % of the entries are not zero, "
-        f"{format_percent(content['missing_share'])} % are missing."
+        f"{missing} are missing."
     )
     print_dropped(data.dropped)
     counters = note_counters(data)

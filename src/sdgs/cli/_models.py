@@ -54,7 +54,7 @@ class NamedModel:
         if n_labelled == 0:
             exit_with_error(f"{path}: no sample has labels to compare with.")
         if n_labelled < n:
-            note(f"{path}: {n - n_labelled} samples with missing labels are left out.")
+            note(f"{path}: samples left out because of missing labels: {n - n_labelled}.")
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
@@ -93,7 +93,7 @@ def print_fitted_parameters(model: Any) -> None:
     """Print them in one line."""
     used = fitted_parameters(model)
     values = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
-    origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Used"
+    origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Parameters used"
     out().print(f"{origin}: scaling {escape(describe_scaling(used['scaling']))}, {values}", soft_wrap=True)
 
 

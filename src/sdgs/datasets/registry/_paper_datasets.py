@@ -34,10 +34,7 @@ class Entry:
 
 def _read_registry() -> dict[str, Entry]:
     tables = tomllib.loads(Path(__file__).with_name("paper_datasets.toml").read_text(encoding="utf-8"))
-    return {
-        name: Entry(name, **{**table, "source": _SOURCES[table["source"]]})
-        for name, table in tables.items()
-    }
+    return {name: Entry(name, **{**table, "source": _SOURCES[table["source"]]}) for name, table in tables.items()}
 
 
 REGISTRY = _read_registry()
