@@ -63,7 +63,7 @@ def own_words():
 
 @pytest.fixture(scope="session")
 def write_mulan():
-    """A function that writes a small data set in Mulan's format, in a folder of its own."""
+    """A function that writes a small data set in Mulan's format to ``folder / name``."""
 
     def write(folder, name, n_train=60, n_test=30, seed=0):
         data = make_label_subspaces(n_train + n_test, 12, 4, n_components=2, noise=0.2, random_state=seed)
@@ -105,7 +105,7 @@ def run(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def songs(tmp_path_factory):
-    """A folder with the same songs as CSV, Parquet, ARFF and svmlight, and models of them."""
+    """A folder with the same data set as CSV, Parquet, ARFF and svmlight, and models that were fitted to it."""
     folder = tmp_path_factory.mktemp("songs")
     data = make_label_subspaces(150, 6, 3, n_components=2, noise=0.1, random_state=0)
     features, labels = [f"f{j}" for j in range(6)], ["is_calm", "is_sad", "is_[odd]"]
@@ -132,7 +132,7 @@ def songs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def expected(songs):
-    """The songs to test on, and what the model says of them: labels and probabilities."""
+    """The test part of ``songs``, and the model's predictions for it: labels and probabilities."""
     test = read(songs / "test.csv", labels=["is_*"])
     model = sdgs.load(songs / "songs.sdgs")
     return test, model.predict(test.X).toarray(), model.predict_proba(test.X)

@@ -1,4 +1,4 @@
-"""The command line. Shows what other modules compute."""
+"""The command line, which prints what other modules compute."""
 
 from sdgs.cli._app import app, main
 

@@ -1,4 +1,4 @@
-"""All commands, and what they have in common: how they end."""
+"""All commands, and the handling of errors that they share."""
 
 import io
 import signal
@@ -19,11 +19,11 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
-from sdgs.cli._show import give_up, note
+from sdgs.cli._show import exit_with_error, note
 
 
-class Commands(TyperGroup):
-    """Ends every command well: troubles with files in a line, warnings as notes, Ctrl-C without a trace."""
+class CommandGroup(TyperGroup):
+    """Prints errors about files in one line and warnings as notes, and ends on Ctrl-C without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -34,34 +34,32 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
-                give_up("Stopped. Nothing is left half-written.", status=130)
+                exit_with_error("Interrupted. No incomplete file was left.", status=130)
             except MemoryError:
-                give_up("There is not enough memory for this. Take fewer samples or features.")
-            except BrokenPipeError:  # whoever reads has seen enough
+                exit_with_error("There is not enough memory. Use fewer samples or features.")
+            except BrokenPipeError:  # the reader of the output has closed it
                 raise
             except (OSError, ValueError) as error:
-                if not _is_expected(error):
+                if not _is_file_error(error):
                     raise
-                give_up(_in_words(error))
+                exit_with_error(_format_error(error))
 
 
-def _is_expected(error: Exception) -> bool:
-    """Whether it is a trouble with a file, and not a mistake in the program."""
-    if isinstance(error, OSError):
-        return True
+def _is_file_error(error: Exception) -> bool:
+    """Whether an error is about a file, and not a bug."""
     from sdgs.datasets import DataFileError
 
-    return isinstance(error, DataFileError | sdgs.ModelFileError)
+    return isinstance(error, OSError | DataFileError | sdgs.ModelFileError)
 
 
-def _in_words(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}."
     return str(error)
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -72,19 +70,19 @@ app.add_typer(data, name="data")
 
 def main() -> None:
     """Entry point of the `sdgs` command."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or what is written aside would stay
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary files are removed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that a terminal cannot show is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # for names that the terminal cannot show
     app()
 
 
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
-    """Multi-label learning that takes every sample apart into what each label contributed.
+    """Multi-label classification in which every prediction can be decomposed into the contribution of each label.
 
     \b
-    From a file to a model, a score, a picture and labels:
+    From a data file to a model, its measures, an explanation, a report and predictions:
       sdgs info music.arff
       sdgs fit music-train.arff -o music.sdgs
       sdgs evaluate music.sdgs music-test.arff

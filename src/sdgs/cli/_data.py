@@ -1,67 +1,57 @@
 """`sdgs data`."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from sdgs.cli._options import Json
-from sdgs.cli._show import give_up, out, print_json, progress, table
+from sdgs.cli._options import DataHome, Json
+from sdgs.cli._show import exit_with_error, make_table, out, print_json, progress_bar
 
-data = typer.Typer(help="The paper's eleven data sets: list, get, check.", no_args_is_help=True)
-
-Home = Annotated[
-    Path | None,
-    typer.Option("--data-home", help="Folder with NAME/NAME-train.arff and so on. Default: SDGS_DATA, then the cache."),
-]
+data = typer.Typer(help="List, download and check the paper's eleven data sets.", no_args_is_help=True)
 
 
-def _names() -> list[str]:
+def _registered_names() -> list[str]:
     from sdgs.datasets import REGISTRY
 
     return list(REGISTRY)
 
 
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets; all if none is named.", autocompletion=_names)]
+Names = Annotated[list[str] | None, typer.Argument(help="Data sets. Default: all.", autocompletion=_registered_names)]
 
 
 @data.command("list")
-def list_(data_home: Home = None, json: Json = False) -> None:
-    """What there is, and what of it is on this machine.
+def list_(data_home: DataHome = None, json: Json = False) -> None:
+    """List the data sets, and which of them are on this machine.
 
     \b
     Examples:
       sdgs data list
       sdgs data list --data-home ~/multi-label --json
     """
-    from sdgs.datasets import REGISTRY
+    from sdgs.datasets import REGISTRY, find
 
-    where = {name: _found(name, data_home) for name in REGISTRY}
+    folders: dict[str, str | None] = {}
+    for name in REGISTRY:
+        try:
+            folders[name] = str(find(name, data_home=data_home))
+        except FileNotFoundError:
+            folders[name] = None
     if json:
-        sizes = ("domain", "n_train", "n_test", "n_features", "n_labels", "source", "citation")
+        keys = ("domain", "n_train", "n_test", "n_features", "n_labels", "source", "citation")
         print_json(
             [
-                {"name": name, "folder": where[name], **{size: getattr(entry, size) for size in sizes}}
+                {"name": name, "folder": folders[name], **{key: getattr(entry, key) for key in keys}}
                 for name, entry in REGISTRY.items()
             ]
         )
         return
-    made = table("name", "train", "test", "features", "labels", "on this machine")
+    table = make_table("name", "train", "test", "features", "labels", "on this machine")
     for name, entry in REGISTRY.items():
-        numbers = (f"{size:,}" for size in (entry.n_train, entry.n_test, entry.n_features, entry.n_labels))
-        made.add_row(name, *numbers, escape(where[name] or "-"))
-    out().print(made)
-
-
-def _found(name: str, data_home: Path | None) -> str | None:
-    from sdgs.datasets import find
-
-    try:
-        return str(find(name, data_home=data_home))
-    except FileNotFoundError:
-        return None
+        sizes = (f"{size:,}" for size in (entry.n_train, entry.n_test, entry.n_features, entry.n_labels))
+        table.add_row(name, *sizes, escape(folders[name] or "-"))
+    out().print(table)
 
 
 @data.command()
@@ -71,9 +61,9 @@ def get(
         str,
         typer.Option(envvar="SDGS_MIRROR", help="Address under which NAME/NAME-train.arff and so on are served."),
     ] = "",
-    data_home: Home = None,
+    data_home: DataHome = None,
 ) -> None:
-    """Download data sets from a mirror; each file is checked before it appears.
+    """Download data sets from a mirror, and verify their checksums.
 
     \b
     Examples:
@@ -81,56 +71,54 @@ def get(
     """
     from sdgs.datasets import REGISTRY, fetch
 
-    chosen = _checked(names)
+    selected = _check_names(names)
     if not mirror:
-        sources = sorted({REGISTRY[name].source for name in chosen})
+        sources = "; ".join(sorted({REGISTRY[name].source for name in selected}))
         raise typer.BadParameter(
-            "name a server that has them, for no public one has all in this form. Originals: "
-            + "; ".join(sources)
-            + ".",
+            f"name a server, because no public server has all data sets in this form. Original sources: {sources}.",
             param_hint="--mirror",
         )
-    for name in chosen:
-        with progress(f"Getting {name}", None) as show:
-            folder = fetch(name, mirror=mirror, data_home=data_home, progress=_shown(show))
+    for name in selected:
+        with progress_bar(f"Downloading {name}", None) as show:
+            folder = fetch(name, mirror=mirror, data_home=data_home, progress=_show_file(show))
         out().print(f"{name}: {escape(str(folder))}", soft_wrap=True)
 
 
 @data.command()
-def check(names: Names = None, data_home: Home = None, json: Json = False) -> None:
-    """Compare the files on this machine with the checksums of the paper's. Exit status 1 if one differs or is missing.
+def check(names: Names = None, data_home: DataHome = None, json: Json = False) -> None:
+    """Compare the files on this machine with their checksums. The exit status is 1 if one is different or missing.
 
     \b
     Examples:
       sdgs data check emotions medical
     """
-    from sdgs.datasets import check as states_of
+    from sdgs.datasets import check as check_files
 
-    found = {name: states_of(name, data_home=data_home) for name in _checked(names)}
-    wrong = [(name, file, state) for name, files in found.items() for file, state in files.items() if state != "right"]
+    states = {name: check_files(name, data_home=data_home) for name in _check_names(names)}
+    wrong = {name: {file: state for file, state in files.items() if state != "right"} for name, files in states.items()}
     if json:
-        print_json(found)
+        print_json(states)
     else:
-        for name, files in found.items():
-            if all(state == "right" for state in files.values()):
+        for name, files in wrong.items():
+            if not files:
                 out().print(f"[green]✓[/] {name}")
             for file, state in files.items():
-                if state != "right":
-                    out().print(f"[red]✗[/] {name}: {file} is {state}")
-    if wrong:
-        give_up(f"{len(wrong)} files are missing or different. Get them again: sdgs data get {wrong[0][0]}")
+                out().print(f"[red]✗[/] {name}: {file} is {state}")
+    n_wrong = sum(map(len, wrong.values()))
+    if n_wrong:
+        first = next(name for name, files in wrong.items() if files)
+        exit_with_error(f"Files that are missing or different: {n_wrong}. To download them: sdgs data get {first}")
 
 
-def _shown(show: Callable[[float, str], None]) -> Callable[[str, int, int | None], None]:
+def _show_file(show: Callable[[float, str], None]) -> Callable[[str, int, int | None], None]:
     return lambda file, done, total: show(
-        done, f"{file} {done / 1e6:.1f} MB" + (f" of {total / 1e6:.1f}" if total else "")
+        done, f"{file} {done / 1e6:.1f}{f' of {total / 1e6:.1f}' if total else ''} MB"
     )
 
 
-def _checked(names: list[str] | None) -> list[str]:
-    from sdgs.datasets import REGISTRY
-
+def _check_names(names: list[str] | None) -> list[str]:
+    registered = _registered_names()
     for name in names or []:
-        if name not in REGISTRY:
-            raise typer.BadParameter(f"there is no data set {name!r}. There are {', '.join(REGISTRY)}.")
-    return names or list(REGISTRY)
+        if name not in registered:
+            raise typer.BadParameter(f"there is no data set {name!r}. There are {', '.join(registered)}.")
+    return names or registered

@@ -2,67 +2,69 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from sdgs.cli._options import checked_picture
-from sdgs.cli._show import err, needs, out
+from sdgs.cli._evaluate import measure_title
+from sdgs.cli._options import PICTURE_SUFFIXES, Seed, check_output
+from sdgs.cli._show import out, require_module, show_bar
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the picture (.png, .pdf or .svg).")
-    ] = Path("sdgs-demo.png"),
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Seed of the data and the model.")] = 0,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Picture to write (.png, .pdf or .svg).")] = Path(
+        "sdgs-demo.png"
+    ),
+    seed: Seed = 0,
 ) -> None:
-    """Learn sums of handwritten digits, compare with binary relevance, and draw samples taken apart."""
-    console, errors = out(), err()
-    checked_picture(output)
-    needs("The demo", "matplotlib", extra="plot")
-
+    """Learn sums of handwritten digits, compare with binary relevance, and draw explained samples."""
+    check_output(output, suffixes=PICTURE_SUFFIXES)
+    require_module("matplotlib", "The demo", extra="plot")
     start = perf_counter()
     columns = SpinnerColumn(finished_text="[green]✓[/]"), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=errors, disable=not errors.is_terminal) as bar:
+    with show_bar(*columns) as bar:
         tasks = [bar.add_task("Loading", total=1)]
 
         from sdgs.experiments._digits_demo import draw_demo, run_demo  # loads scikit-learn
 
-        def progress(what: str) -> None:
+        def start_step(description: str) -> None:
             bar.advance(tasks[-1])
-            tasks.append(bar.add_task(what, total=1))
+            tasks.append(bar.add_task(description, total=1))
 
-        result = run_demo(seed=seed, progress=progress)
-        progress("Drawing samples taken apart")
+        result = run_demo(seed=seed, progress=start_step)
+        start_step("Drawing explained samples")
         draw_demo(result, output)
         bar.advance(tasks[-1])
 
-    n, k, p = len(result.train.X), result.train.Y.shape[1], result.train.X.shape[1]
-    console.print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
+    (n, p), k = result.train.X.shape, result.train.Y.shape[1]
+    out().print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
+    out().print(_make_table(result.trials))
+    out().print(
+        "[dim]In percent, on samples made of other images. SDGS uses its defaults. The other two methods have one\n"
+        "parameter and a threshold, selected by 3-fold cross-validation on the training samples.\n"
+        "Binary relevance trains one linear SVM per label.[/]\n"
+    )
+    out().print(f"[bold]{output}[/] shows the contribution of each label. Done in {perf_counter() - start:.0f} s.")
+
+
+def _make_table(trials: Any) -> Table:
+    """Measures, parameters and times, one column per method; the best value of each measure in green."""
     table = Table()
     table.add_column("", min_width=16)
-    for trial in result.trials:
+    for trial in trials:
         table.add_column(trial.name, justify="right")
-    better = {"hamming_loss": min}
-    for measure in result.trials[0].scores:
-        values = [trial.scores[measure] for trial in result.trials]
-        best = better.get(measure, max)(values)
-        cells = [f"[bold green]{100 * v:.1f}[/]" if v == best else f"{100 * v:.1f}" for v in values]
-        arrow = "↓" if measure in better else "↑"
-        table.add_row(f"{measure.replace('_', ' ')} {arrow}", *cells, end_section=measure == "accuracy")
-    table.add_row("chosen", *(trial.parameters.replace(", ", "\n") for trial in result.trials), end_section=True)
-    for what, seconds in (
-        ("tuning", [trial.tuning_seconds for trial in result.trials]),
-        ("training", [trial.fit_seconds for trial in result.trials]),
-        ("prediction", [trial.predict_seconds for trial in result.trials]),
+    for measure in trials[0].scores:
+        scores = [trial.scores[measure] for trial in trials]
+        best = (min if measure == "hamming_loss" else max)(scores)
+        cells = [f"[bold green]{100 * score:.1f}[/]" if score == best else f"{100 * score:.1f}" for score in scores]
+        table.add_row(measure_title(measure), *cells, end_section=measure == "accuracy")
+    table.add_row("selected", *(trial.parameters.replace(", ", "\n") for trial in trials), end_section=True)
+    for step, attribute in (
+        ("tuning", "tuning_seconds"),
+        ("training", "fit_seconds"),
+        ("prediction", "predict_seconds"),
     ):
-        table.add_row(what, *(f"{value:.2f} s" for value in seconds))
-    console.print(table)
-    console.print(
-        "[dim]In percent, on samples made of other images. SDGS takes no tuning here. The other two have\n"
-        "one parameter and a threshold, chosen by 3-fold cross-validation on the training samples;\n"
-        "binary relevance is one linear SVM a label.[/]\n"
-    )
-    console.print(f"[bold]{output}[/] shows what each label contributed. Done in {perf_counter() - start:.0f} s.")
+        table.add_row(step, *(f"{getattr(trial, attribute):.2f} s" for trial in trials))
+    return table

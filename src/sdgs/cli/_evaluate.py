@@ -1,23 +1,23 @@
-"""`sdgs evaluate`, and the tables that `sdgs fit` shows as well."""
+"""`sdgs evaluate`, and the tables that `sdgs fit` prints as well."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 
-from sdgs.cli._models import NamedModel, load
+from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
-from sdgs.cli._show import out, percent, print_json, progress, table
+from sdgs.cli._show import format_percent, make_table, out, print_json, progress_bar
 
-_ARROWS = {"hamming_loss": "↓"}
+_LOWER_IS_BETTER = {"hamming_loss"}
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model predicts the labels of a file."""
+    """The measures of a model on the samples of a file."""
 
     samples: int
     measures: dict[str, float]
@@ -27,13 +27,13 @@ class Evaluation:
 def evaluate(
     model: ModelFile,
     file: DataFile,
-    worst: Annotated[int, typer.Option(min=0, help="Labels to show, those with the lowest F1 first.")] = 20,
+    worst: Annotated[int, typer.Option(min=0, help="Number of labels to print, lowest F1 first.")] = 20,
     label_column: LabelColumn = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """How well a model predicts the labels of a file: five measures, and each label by itself.
+    """Evaluate a model on a file with labels: five measures, and precision, recall and F1 per label.
 
     \b
     Examples:
@@ -41,54 +41,56 @@ def evaluate(
       sdgs evaluate emotions.sdgs emotions-test.arff --json
       sdgs evaluate songs.sdgs new-songs.csv --label-column moods
     """
-    found = evaluated(load(model, jobs), file, format, label_column)
+    evaluation = evaluate_file(load_model(model, jobs), file, format, label_column)
     if json:
-        print_json({"samples": found.samples, "measures": found.measures, "labels": found.by_label})
+        print_json({"samples": evaluation.samples, "measures": evaluation.measures, "labels": evaluation.by_label})
         return
-    show_measures(found, file)
-    show_labels(found, worst)
+    print_measures(evaluation, file)
+    print_labels(evaluation, worst)
 
 
-def evaluated(named: NamedModel, file: Path, kind: str | None, label_column: str | None) -> Evaluation:
+def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_column: str | None) -> Evaluation:
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
     from scipy.sparse import csr_array, vstack
 
     from sdgs import metrics
 
-    true, predicted = [], []
+    true_blocks, predicted_blocks = [], []
     size = file.stat().st_size if file.is_file() else None
-    with progress(f"Predicting {file}", size) as show:
-        for X, Y, _, position in named.labelled(file, kind, label_column):
-            true.append(Y)
-            predicted.append(csr_array(named.predicted(X).astype(np.int8)))
+    with progress_bar(f"Predicting {file}", size) as show:
+        for X, Y, _, position in named.labelled_blocks(file, format_, label_column):
+            true_blocks.append(Y)
+            predicted_blocks.append(csr_array(named.predict_labels(X).astype(np.int8)))
             show(position, "")
-    Y, Z = vstack(true, format="csr"), vstack(predicted, format="csr")
-    return Evaluation(Y.shape[0], metrics.evaluate(Y, Z), _by_label(named, metrics.evaluate_labels(Y, Z)))
+    true, predicted = vstack(true_blocks, format="csr"), vstack(predicted_blocks, format="csr")
+    columns = {name: values.tolist() for name, values in metrics.evaluate_labels(true, predicted).items()}
+    by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
+    return Evaluation(true.shape[0], metrics.evaluate(true, predicted), by_label)
 
 
-def _by_label(named: NamedModel, measures: dict[str, Any]) -> dict[str, dict[str, float]]:
-    columns = {name: values.tolist() for name, values in measures.items()}
-    return {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
+def measure_title(name: str) -> str:
+    """The name of a measure, and whether a higher or a lower value is better."""
+    return f"{name.replace('_', ' ')} {'↓' if name in _LOWER_IS_BETTER else '↑'}"
 
 
-def show_measures(found: Evaluation, file: Path) -> None:
-    """The five measures."""
-    out().print(f"[bold]{escape(file.name)}[/]: {found.samples:,} samples, in percent", soft_wrap=True)
-    made = table("", "%")
-    for name, value in found.measures.items():
-        made.add_row(f"{name.replace('_', ' ')} {_ARROWS.get(name, '↑')}", percent(value))
-    out().print(made)
+def print_measures(evaluation: Evaluation, file: Path) -> None:
+    """Print the five measures."""
+    out().print(f"[bold]{escape(file.name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
+    table = make_table("", "%")
+    for name, value in evaluation.measures.items():
+        table.add_row(measure_title(name), format_percent(value))
+    out().print(table)
 
 
-def show_labels(found: Evaluation, worst: int) -> None:
-    """Each label by itself, the worst first; labels without samples last."""
-    ranked = sorted(found.by_label.items(), key=lambda item: (not item[1]["samples"], item[1]["f1"]))
-    made = table("label", "samples", "predicted", "precision", "recall", "F1")
-    for name, of in ranked[:worst]:
-        shares = (percent(of[measure]) for measure in ("precision", "recall", "f1"))
-        made.add_row(escape(name), f"{of['samples']:,}", f"{of['predicted']:,}", *shares)
-    if ranked[:worst]:
-        out().print("Each label by itself, lowest F1 first, in percent")
-        out().print(made)
-    if len(ranked) > worst > 0:
-        out().print(f"[dim]... and {len(ranked) - worst} more labels: --worst {len(ranked)} shows all.[/]")
+def print_labels(evaluation: Evaluation, n_labels: int) -> None:
+    """Print the measures per label, lowest F1 first; labels without samples last."""
+    ranked = sorted(evaluation.by_label.items(), key=lambda item: (not item[1]["samples"], item[1]["f1"]))
+    table = make_table("label", "samples", "predicted", "precision", "recall", "F1")
+    for name, values in ranked[:n_labels]:
+        shares = (format_percent(values[measure]) for measure in ("precision", "recall", "f1"))
+        table.add_row(escape(name), f"{values['samples']:,}", f"{values['predicted']:,}", *shares)
+    if ranked[:n_labels]:
+        out().print("Per label, lowest F1 first, in percent")
+        out().print(table)
+    if len(ranked) > n_labels > 0:
+        out().print(f"[dim]... and {len(ranked) - n_labels} more. To print all: --worst {len(ranked)}[/]")

@@ -8,39 +8,28 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import (
-    DataFile,
-    Format,
-    Jobs,
-    Json,
-    ModelFile,
-    Shape,
-    check_image_size,
-    checked_picture,
-    image_size,
-    listed,
-)
-from sdgs.cli._show import err, give_up, needs, out, print_json, working
+from sdgs.cli import _options as option
+from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._show import err, exit_with_error, out, print_json, require_module, spinner
 
 
 def explain(
-    model: ModelFile,
-    file: DataFile,
+    model: option.ModelFile,
+    file: option.DataFile,
     samples: Annotated[
-        str, typer.Option("--samples", "-n", help="Numbers of samples, from 1, with commas between.")
+        str, typer.Option("--samples", "-n", help="Numbers of samples, from 1, separated by commas.")
     ] = "1",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Picture of the first of them to write (.png, .pdf or .svg)."),
+        typer.Option("--output", "-o", help="Picture of the first sample to write (.png, .pdf or .svg)."),
     ] = None,
-    shape: Shape = None,
-    names: Annotated[int, typer.Option(min=1, help="Features to name for each label, at most.")] = 5,
-    format: Format = None,  # noqa: A002
-    jobs: Jobs = -1,
-    json: Json = False,
+    shape: option.Shape = None,
+    names: Annotated[int, typer.Option(min=1, help="Maximum number of features to name per label.")] = 5,
+    format: option.Format = None,  # noqa: A002
+    jobs: option.Jobs = -1,
+    json: option.Json = False,
 ) -> None:
-    """Take samples apart: what each predicted label contributes, which features speak for it, and what is left over.
+    """Explain predictions: the contribution of each predicted label, its main features, and the unexplained residual.
 
     \b
     Examples:
@@ -48,72 +37,78 @@ def explain(
       sdgs explain emotions.sdgs new.csv --samples 3,17 --json
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """
-    wanted, size = _numbers(samples), image_size(shape)
+    numbers, size = _parse_numbers(samples), option.parse_image_size(shape)
     if output is not None:
-        checked_picture(output)
-        needs("A picture", "matplotlib", extra="plot")
-    with working(f"Reading {file}"):
-        named = load(model, jobs)
-        check_image_size(size, len(named.features))
-        X = _rows(named, file, format, wanted)
-        found = named.model.explain(X, feature_names=named.features, label_names=named.labels)
+        option.check_output(output, suffixes=option.PICTURE_SUFFIXES)
+        require_module("matplotlib", "A picture", extra="plot")
+    with spinner(f"Reading {file}"):
+        named = load_model(model, jobs)
+        option.check_image_size(size, len(named.features))
+        X = _read_samples(named, file, format, numbers)
+        explanations = named.model.explain(X, feature_names=named.features, label_names=named.labels)
     if json:
-        print_json([_plain(number, one, names) for number, one in zip(wanted, found, strict=True)])
+        print_json([_json_content(*pair, names) for pair in zip(numbers, explanations, strict=True)])
     else:
-        for number, one in zip(wanted, found, strict=True):
+        for number, explanation in zip(numbers, explanations, strict=True):
             out().print(f"[bold]Sample {number}[/]")
-            out().print(escape(one.text(max_names=names)), soft_wrap=True)
+            out().print(escape(explanation.text(max_names=names)), soft_wrap=True)
     if output is not None:
         from sdgs.persistence._atomic_write import write_atomically
 
         picture = io.BytesIO()
-        found[0].plot(shape=size).figure_.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")
+        figure = explanations[0].plot(shape=size).figure_
+        figure.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")
         write_atomically(output, picture.getvalue())
         err().print(f"Wrote {escape(str(output))}.", soft_wrap=True)
 
 
-def _numbers(text: str) -> list[int]:
-    parts = listed(text)
+def _parse_numbers(text: str) -> list[int]:
+    parts = option.split_commas(text)
     if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise typer.BadParameter(f"{text!r} must be numbers from 1, with commas between.", param_hint="--samples")
+        raise typer.BadParameter(f"{text!r} must be numbers from 1, separated by commas.", param_hint="--samples")
     return [int(part) for part in parts]
 
 
-def _rows(named: NamedModel, file: Path, kind: str | None, wanted: list[int]) -> Any:
-    """Samples by their numbers; the file is read only as far as the last of them."""
+def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: list[int]) -> Any:
+    """Samples by their numbers. The file is read only up to the last of them."""
     import numpy as np
     from scipy.sparse import csr_array, issparse, vstack
 
     rows: dict[int, Any] = {}
-    first = 1  # sample of the block
-    with closing(named.blocks(file, kind)) as blocks:
+    first = 1  # number of the first sample of the block
+    with closing(named.blocks(file, format_)) as blocks:
         for block in blocks:
             n = block.X.shape[0]
-            rows.update({number: block.X[[number - first]] for number in wanted if first <= number < first + n})
+            rows.update({number: block.X[[number - first]] for number in numbers if first <= number < first + n})
             first += n
-            if first > max(wanted):
+            if first > max(numbers):
                 break
-    absent = [number for number in wanted if number not in rows]
-    if absent:
-        give_up(f"{file}: there is no sample {absent[0]}; there are {first - 1}.")
-    found = [rows[number] for number in wanted]
-    return csr_array(vstack(found, format="csr")) if issparse(found[0]) else np.vstack(found)
+    missing = [number for number in numbers if number not in rows]
+    if missing:
+        exit_with_error(f"{file}: there is no sample {missing[0]}; the file has {first - 1}.")
+    samples = [rows[number] for number in numbers]
+    return csr_array(vstack(samples, format="csr")) if issparse(samples[0]) else np.vstack(samples)
 
 
-def _plain(number: int, one: Any, n_names: int) -> dict[str, Any]:
+def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]:
     labels = []
-    for i, name in enumerate(one.label_names):
-        reasons, part = one.reasons(i, n_names), one.contributions[i]
+    for i, name in enumerate(explanation.label_names):
+        contribution, probabilities = explanation.contributions[i], explanation.probabilities
+        features = [
+            {
+                "feature": str(explanation.terms.feature_names[j]),
+                "value": float(explanation.sample[j]),
+                "part": float(contribution[j]),
+            }
+            for j in explanation.reasons(i, n_names)
+        ]
         labels.append(
             {
                 "label": str(name),
-                "probability": None if one.probabilities is None else float(one.probabilities[i]),
-                "share": float(one.shares[i]),
-                "unique_share": float(one.unique_shares[i]),
-                "because_of": [
-                    {"feature": str(one.terms.feature_names[j]), "value": float(one.sample[j]), "part": float(part[j])}
-                    for j in reasons
-                ],
+                "probability": None if probabilities is None else float(probabilities[i]),
+                "share": float(explanation.shares[i]),
+                "unique_share": float(explanation.unique_shares[i]),
+                "because_of": features,
             }
         )
     residuals = [
@@ -124,6 +119,6 @@ def _plain(number: int, one: Any, n_names: int) -> dict[str, Any]:
             "size": entry.size,
             "corrupted": entry.corrupted,
         }
-        for entry in one.top_residuals(n_names)
+        for entry in explanation.top_residuals(n_names)
     ]
     return {"sample": number, "labels": labels, "residuals": residuals}

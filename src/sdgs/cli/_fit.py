@@ -5,6 +5,7 @@ import shlex
 import warnings
 from contextlib import closing
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -15,51 +16,43 @@ from rich import filesize
 from rich.markup import escape
 
 import sdgs
-from sdgs.cli._evaluate import evaluated, show_labels, show_measures
+from sdgs.cli import _options as option
+from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
 from sdgs.cli._info import note_counters, print_dropped
-from sdgs.cli._models import NamedModel, chosen, print_chosen
-from sdgs.cli._options import (
-    DataFile,
-    Drop,
-    Format,
-    Jobs,
-    Json,
-    LabelColumn,
-    Labels,
-    LabelsFrom,
-    checked_folder,
-    label_options,
-    names,
-)
-from sdgs.cli._show import err, give_up, note, out, print_json, progress, sizes, working
+from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
+from sdgs.cli._show import err, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
 
-_WORDS = {"none": None, "true": True, "false": False}
+_CONSTANTS = {"none": None, "true": True, "false": False}
+_MAX_LABELS_NAMED = 10
+_MAX_LABELS_SHOWN = 20
 
 
 def fit(
-    file: DataFile,
+    file: option.DataFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Model file to write, ending in .sdgs. Default: named after FILE, here."),
+        typer.Option(
+            "--output", "-o", help="Model file to write, ending in .sdgs. Default: named after FILE, in this folder."
+        ),
     ] = None,
-    labels: Labels = None,
-    labels_from: LabelsFrom = None,
-    label_column: LabelColumn = None,
-    drop: Drop = None,
-    format: Format = None,  # noqa: A002
-    cv: Annotated[bool, typer.Option("--cv", help="Find the parameters by cross-validation.")] = False,
+    labels: option.Labels = None,
+    labels_from: option.LabelsFrom = None,
+    label_column: option.LabelColumn = None,
+    drop: option.Drop = None,
+    format: option.Format = None,  # noqa: A002
+    cv: Annotated[bool, typer.Option("--cv", help="Select the parameters by cross-validation.")] = False,
     test: Annotated[
-        Path | None, typer.Option(help="File to test the model on, with labels.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="File with labels to evaluate the model on.", exists=True, dir_okay=False)
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter, as NAME=VALUE; can be repeated.", show_default=False),
+        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 2, help="For all that is random.")] = 0,
-    jobs: Jobs = -1,
-    json: Json = False,
+    seed: option.Seed = 0,
+    jobs: option.Jobs = -1,
+    json: option.Json = False,
 ) -> None:
-    """Learn from a file whose labels are known, and write a model file.
+    """Train a model on a file with labels, and write a model file.
 
     \b
     Examples:
@@ -68,84 +61,83 @@ def fit(
       sdgs fit songs.csv --label-column moods
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
     """
-    start = perf_counter()
-    output = _checked_output(output, file)
-    model = _model(cv, settings or [], seed, jobs)
-    with working(f"Reading {file}"):
+    times = [perf_counter()]
+    output = output or Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
+    option.check_output(output, suffixes=(".sdgs",))
+    model = _build_model(cv, settings or [], seed, jobs)
+    with spinner(f"Reading {file}"):
         from sdgs.datasets import read
 
-        data = read(file, **label_options(labels, labels_from, label_column), drop=names(drop), format=format)
-    X, Y = _complete(data, file)
-    read_in = perf_counter()
+        options = option.label_arguments(labels, labels_from, label_column)
+        data = read(file, **options, drop=option.split_names(drop), format=format)
+    X, Y = _samples_with_labels(data, file)
+    times.append(perf_counter())
     if not json:
-        out().print(f"[bold]{escape(file.name)}[/]: {sizes(X, Y.shape[1])}", soft_wrap=True)
-        print_dropped(out(), data.dropped)
+        out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
+        print_dropped(data.dropped)
         note_counters(data)
     named = NamedModel(model, data.feature_names, data.label_names)
     if test is not None:
-        _look_at(test, named, label_column)
-    with working("Getting ready (the first time this compiles, which can take a minute)"):
+        _check_columns(test, named, label_column)
+    with spinner("Compiling (in the first run this can take a minute)"):
         from sdgs.estimators._classifier import warm_up
 
         warm_up(X, robust=cv or model.huber is not None)
-    ready = perf_counter()
+    times.append(perf_counter())
     _train(model, X, Y)
-    trained = perf_counter()
+    times.append(perf_counter())
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
-    found = None if test is None else evaluated(named, test, None, label_column)
+    evaluation = None if test is None else evaluate_file(named, test, None, label_column)
+    seconds = {
+        step: end - start
+        for step, (start, end) in zip(("reading", "compiling", "training"), pairwise(times), strict=True)
+    }
     if json:
-        print_json(
-            {
-                "model": str(output),
-                "samples": X.shape[0],
-                "features": X.shape[1],
-                "labels": list(data.label_names),
-                "dropped": dict(data.dropped),
-                "seconds": {"reading": read_in - start, "compiling": ready - read_in, "training": trained - ready},
-                "parameters": {name: repr(value) for name, value in model.get_params().items()},
-                "best_params": getattr(model, "best_params_", None),
-                "chosen": chosen(model),
-                "test": None if found is None else {"samples": found.samples, "measures": found.measures},
-            }
-        )
+        print_json(_json_content(model, data, X, output, seconds, evaluation))
         return
-    _show(model, output, trained - ready)
-    if test is None or found is None:
-        again = [f"--label-column={label_column}"] if label_column else []
-        following = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *again])
-        err().print(f"Next: {escape(following)}", soft_wrap=True)
-    else:
-        show_measures(found, test)
-        show_labels(found, 20)
-
-
-def _show(model: Any, output: Path, seconds: float) -> None:
-    print_chosen(out(), model)
+    print_fitted_parameters(model)
     size = filesize.decimal(output.stat().st_size)
-    out().print(f"Trained in {seconds:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True)
+    out().print(
+        f"Trained in {seconds['training']:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True
+    )
+    if test is None or evaluation is None:
+        same_column = [f"--label-column={label_column}"] if label_column else []
+        command = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
+        err().print(f"Next: {escape(command)}", soft_wrap=True)
+    else:
+        print_measures(evaluation, test)
+        print_labels(evaluation, _MAX_LABELS_SHOWN)
 
 
-def _checked_output(output: Path | None, file: Path) -> Path:
-    if output is None:
-        output = Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
-    if output.suffix.lower() != ".sdgs" or output.is_dir():
-        raise typer.BadParameter(f"{output} must be a file that ends in .sdgs.", param_hint="--output")
-    checked_folder(output)
-    return output
+def _json_content(
+    model: Any, data: Any, X: Any, output: Path, seconds: dict[str, float], evaluation: Evaluation | None
+) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "samples": X.shape[0],
+        "features": X.shape[1],
+        "labels": list(data.label_names),
+        "dropped": dict(data.dropped),
+        "seconds": seconds,
+        "parameters": {name: repr(value) for name, value in model.get_params().items()},
+        "best_params": getattr(model, "best_params_", None),
+        "chosen": fitted_parameters(model),
+        "test": None if evaluation is None else {"samples": evaluation.samples, "measures": evaluation.measures},
+    }
 
 
-def _model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
-    """A model that is yet to be fitted, with the parameters that were given."""
+def _build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
+    """An unfitted model with the given parameters."""
     model: Any = (sdgs.SDGSClassifierCV if cv else sdgs.SDGSClassifier)(random_state=seed, n_jobs=jobs)
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip()
-        known = list(model.get_params())
-        if not equals or name not in known:
-            near = ", ".join(get_close_matches(name, known) or known)
-            wrong = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. Near it: {near}."
-            raise typer.BadParameter(wrong, param_hint="--set")
-        model.set_params(**{name: _value(text.strip())})
+        parameters = list(model.get_params())
+        if not equals or name not in parameters:
+            similar = ", ".join(get_close_matches(name, parameters) or parameters)
+            problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. Similar: {similar}."
+            raise typer.BadParameter(problem, param_hint="--set")
+        model.set_params(**{name: _parse_value(text.strip())})
     try:
         model._check_parameters()
     except (ValueError, TypeError) as error:
@@ -153,52 +145,55 @@ def _model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
     return model
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A number, a tuple, None, True or False; else the text itself."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def _complete(data: Any, file: Path) -> tuple[Any, Any]:
-    """Samples all of whose labels are known; the label matrix sparse, for a dense one with one column means classes."""
+def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
+    """Samples without missing labels. Y is sparse, because one dense column would be a target of classes."""
     from scipy.sparse import csr_array
 
+    from sdgs.datasets._statistics import known_labels
+
     if data.Y is None:
-        give_up(f"{file}: no sample has labels, so there is nothing to learn from.")
-    complete = ~np.isnan(data.Y).any(axis=1)
-    if not complete.all():
-        note(f"{file}: {int((~complete).sum())} samples have missing labels and are left out.")
-    Y = data.Y[complete].astype(np.int8)
-    count = Y.sum(axis=0, dtype=int)
-    for number, what in (
-        (0, "no sample has {}: such labels cannot be learnt."),
-        (len(Y), "every sample has {}: such labels tell nothing."),
+        exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
+    known = known_labels(data.Y)
+    if not known.all():
+        note(f"{file}: samples left out because of missing labels: {int((~known).sum())}.")
+    Y = data.Y[known].astype(np.int8)
+    counts = Y.sum(axis=0, dtype=int)
+    for count, problem in (
+        (0, "no sample has these labels, which cannot be learnt"),
+        (len(Y), "all samples have these labels, which carry no information"),
     ):
-        some = [name for name, n in zip(data.label_names, count, strict=True) if n == number]
-        if some and len(some) < len(data.label_names):
-            note(f"{file}: " + what.format(", ".join(some[:10]) + (" ..." if len(some) > 10 else "")))
-    return data.X if complete.all() else data.X[complete], csr_array(Y)
+        names = [name for name, n in zip(data.label_names, counts, strict=True) if n == count]
+        if names and len(names) < len(data.label_names):
+            more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
+            note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
+    return data.X if known.all() else data.X[known], csr_array(Y)
 
 
-def _look_at(test: Path, named: NamedModel, label_column: str | None) -> None:
-    """Whether it has what the model will need: before the training, which may take long."""
-    with warnings.catch_warnings():  # which come when it is read
-        warnings.simplefilter("ignore")
+def _check_columns(test: Path, named: NamedModel, label_column: str | None) -> None:
+    """Check that a file has the columns of the model, before the training, which may take long."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are shown when the file is evaluated
         with closing(named.blocks(test, None, with_labels=True, label_column=label_column)) as blocks:
             next(blocks, None)
 
 
 def _train(model: Any, X: Any, Y: Any) -> None:
-    with progress("Training", 1) as show:
+    with progress_bar("Training", 1) as show:
         model._progress = show
         try:
             model.fit(X, Y)
         except ValueError as error:
-            wrong = str(error)
+            message = str(error)
         else:
             return
-    give_up(wrong)
+    exit_with_error(message)

@@ -1,4 +1,4 @@
-"""What the commands need to know of a model: the names of its columns, and its predictions for a file."""
+"""A model with the names of its columns, and its predictions for the samples of a file."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -10,91 +10,93 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 import sdgs
-from sdgs.cli._show import give_up, note
+from sdgs.cli._show import exit_with_error, note, out
+
+_SCALINGS = {
+    "rows": "samples scaled to unit norm",
+    "columns": "features standardised, then samples scaled to unit norm",
+    "idf": "rare features weighted more, then samples scaled to unit norm",
+    None: "values unchanged",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class NamedModel:
-    """A model and the names that its columns have in files."""
+    """A model and the names of its features and labels in files."""
 
     model: Any
     features: tuple[str, ...]
     labels: tuple[str, ...]
 
-    def blocks(self, path: Path, kind: str | None, **options: Any) -> Generator[Any]:
-        """The samples of a file."""
+    def blocks(self, path: Path, format_: str | None, **options: Any) -> Generator[Any]:
+        """The samples of a file, block by block."""
         from sdgs.datasets import read_blocks
 
-        return read_blocks(path, features=self.features, labels=self.labels, format=kind, **options)
+        return read_blocks(path, features=self.features, labels=self.labels, format=format_, **options)
 
-    def labelled(
-        self, path: Path, kind: str | None, label_column: str | None
+    def labelled_blocks(
+        self, path: Path, format_: str | None, label_column: str | None
     ) -> Iterator[tuple[Any, Any, NDArray[np.intp], int]]:
-        """Samples of a file whose labels are all known: X, labels (CSR), their numbers from 1, and how far it was read.
+        """The samples of a file without missing labels: X, Y (CSR), their numbers from 1, and the bytes read so far.
 
-        Block by block. Those with missing labels are left out; says so at the end.
+        At the end a note says how many samples were left out.
         """
         from scipy.sparse import csr_array, issparse
 
-        n = kept = 0
-        for block in self.blocks(path, kind, with_labels=True, label_column=label_column):
-            rows = block.X.shape[0]
-            known = np.arange(rows) if issparse(block.Y) else np.flatnonzero(~np.isnan(block.Y).any(axis=1))
-            if known.size:
-                yield block.X[known], csr_array(block.Y[known]).astype(np.int8), n + 1 + known, block.position
-            n, kept = n + rows, kept + known.size
-        if kept == 0:
-            give_up(f"{path}: there are no samples with labels to compare with.")
-        if kept < n:
-            note(f"{path}: {n - kept} samples have missing labels and are left out.")
+        n = n_labelled = 0
+        for block in self.blocks(path, format_, with_labels=True, label_column=label_column):
+            n_rows = block.X.shape[0]
+            labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(~np.isnan(block.Y).any(axis=1))
+            if labelled.size:
+                Y = csr_array(block.Y[labelled]).astype(np.int8)
+                yield block.X[labelled], Y, n + 1 + labelled, block.position
+            n, n_labelled = n + n_rows, n_labelled + labelled.size
+        if n_labelled == 0:
+            exit_with_error(f"{path}: no sample has labels to compare with.")
+        if n_labelled < n:
+            note(f"{path}: samples left out because of missing labels: {n - n_labelled}.")
 
-    def predicted(self, X: Any) -> NDArray[np.bool_]:
-        """Which labels samples get, (n, k)."""
+    def predict_labels(self, X: Any) -> NDArray[np.bool_]:
+        """Label matrix, (n, k)."""
         Y = self.model.predict(X)
-        if np.ndim(Y) == 1:  # one class a sample
+        if np.ndim(Y) == 1:  # one class per sample
             return np.asarray(Y[:, None] == self.model.classes_)
         return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y).astype(bool)
 
-    def scores(self, X: Any) -> NDArray[Any]:
-        """Probabilities, or the evidence for labels where the model has no probabilities, (n, k)."""
+    def predict_scores(self, X: Any) -> NDArray[Any]:
+        """Probabilities, or the decision function of a model without probabilities, (n, k)."""
         if hasattr(self.model, "predict_proba"):
             return np.asarray(self.model.predict_proba(X))
         scores = np.asarray(self.model.decision_function(X))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
-def load(path: Path, n_jobs: int) -> NamedModel:
-    """A model from its file. Columns that have no names go by their numbers, from 0."""
+def load_model(path: Path, n_jobs: int) -> NamedModel:
+    """A model from its file. Columns without names are named by their indices."""
     try:
         model = sdgs.load(path).set_params(n_jobs=n_jobs)
     except sdgs.ModelFileError as error:
-        order = "" if path.suffix == ".sdgs" else " The model comes first, then the data."
-        give_up(f"{error}{order}")
+        hint = "" if path.suffix == ".sdgs" else " The model comes first, then the data."
+        exit_with_error(f"{error}{hint}")
     features = getattr(model, "feature_names_", getattr(model, "feature_names_in_", range(model.n_features_in_)))
     labels = getattr(model, "label_names_", model.classes_)
     return NamedModel(model, tuple(map(str, features)), tuple(map(str, labels)))
 
 
-def chosen(model: Any) -> dict[str, Any]:
-    """What a fitted model uses, wherever it came from."""
+def fitted_parameters(model: Any) -> dict[str, Any]:
+    """The values that a fitted model uses, whether given, estimated or selected."""
     names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "read_from")
     return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
 
 
-def print_chosen(console: Any, model: Any) -> None:
-    """The same in words."""
-    used = chosen(model)
-    rest = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
-    found = "Found by cross-validation" if hasattr(model, "best_params_") else "Used"
-    console.print(f"{found}: scaling {escape(scaling_in_words(used['scaling']))}, {rest}", soft_wrap=True)
+def print_fitted_parameters(model: Any) -> None:
+    """Print them in one line."""
+    used = fitted_parameters(model)
+    values = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
+    origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Parameters used"
+    out().print(f"{origin}: scaling {escape(describe_scaling(used['scaling']))}, {values}", soft_wrap=True)
 
 
-def scaling_in_words(scaling: str | None) -> str:
-    """What a scaling does."""
-    does = {
-        "rows": "samples brought to the same length",
-        "columns": "features standardised, then samples brought to the same length",
-        "idf": "rare features weighted more, then samples brought to the same length",
-        None: "values as they are",
-    }
-    return f'"{scaling}" ({does[scaling]})'
+def describe_scaling(scaling: str | None) -> str:
+    """The name of a scaling, and what it does."""
+    return f'"{scaling}" ({_SCALINGS[scaling]})'

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share, and their validation."""
 
 import tempfile
 from pathlib import Path
@@ -11,101 +11,114 @@ Labels = Annotated[
     typer.Option(
         "--labels",
         "-l",
-        help="Columns that are labels: names or patterns such as 'genre_*', with commas between.",
+        help="Columns that are labels: names or patterns such as 'genre_*', separated by commas.",
         show_default=False,
     ),
 ]
 LabelsFrom = Annotated[
     Path | None,
-    typer.Option(help="File with the labels' names: one a line, or Mulan's .xml.", exists=True, dir_okay=False),
+    typer.Option(help="File with the names of the labels: one per line, or Mulan's XML.", exists=True, dir_okay=False),
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(
-        help="The one column that lists all labels of a sample, as in 'calm;sad', if they have no columns themselves.",
-        show_default=False,
-    ),
+    typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.", show_default=False),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to leave out, such as an id: names or patterns.", show_default=False),
+    typer.Option(help="Columns to drop, such as identifiers: names or patterns.", show_default=False),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", help="arff, csv, tsv, parquet or svmlight, where the name does not say.", show_default=False
+        "--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.", show_default=False
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DataFile = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="ARFF, svmlight, CSV or Parquet, compressed or not; - for standard input.", allow_dash=True
+        metavar="FILE",
+        help="ARFF, svmlight, CSV or Parquet file, compressed or not; - for standard input.",
+        allow_dash=True,
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What sdgs fit wrote.", exists=True, dir_okay=False)]
-
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file, written by sdgs fit.", exists=True, dir_okay=False)
+]
+DataHome = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-home",
+        help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Random seed.")]
 Shape = Annotated[
-    str | None, typer.Option(help="HEIGHTxWIDTH, if samples are images. Default: bars.", show_default=False)
+    str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.", show_default=False)
 ]
 
 
-def listed(text: str) -> tuple[str, ...]:
+def split_commas(text: str) -> tuple[str, ...]:
     """The parts between commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def checked_folder(output: Path) -> None:
-    """Refuse a file in a folder that does not exist, or where nothing can be written."""
+def split_names(values: list[str] | None) -> list[str]:
+    """All names of an option that can be repeated."""
+    return [name for text in values or [] for name in split_commas(text)]
+
+
+def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = ()) -> None:
+    """Reject an output file that cannot be written, has another suffix, or would overwrite an input."""
+    if suffixes and (output.suffix.lower() not in suffixes or output.is_dir()):
+        *others, last = suffixes
+        ending = f"{', '.join(others)} or {last}" if others else last
+        raise typer.BadParameter(f"{output} must be a file that ends in {ending}.", param_hint="--output")
+    if output.is_dir() or output.resolve() in [path.resolve() for path in inputs]:
+        raise typer.BadParameter(
+            f"{output} is a folder or one of the input files. Name another file.", param_hint="--output"
+        )
     if not output.parent.is_dir():
         raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
     try:
         tempfile.TemporaryFile(dir=output.parent).close()
     except OSError as error:
-        wrong = f"nothing can be written to the folder {output.parent} ({error.strerror}). Name another."
-        raise typer.BadParameter(wrong, param_hint="--output") from None
+        problem = f"cannot write to the folder {output.parent} ({error.strerror}). Name another folder."
+        raise typer.BadParameter(problem, param_hint="--output") from None
 
 
-def checked_picture(output: Path) -> None:
-    """Refuse what cannot be written as a picture."""
-    if output.suffix.lower() not in (".png", ".pdf", ".svg") or output.is_dir():
-        raise typer.BadParameter(f"{output} must be a file that ends in .png, .pdf or .svg.", param_hint="--output")
-    checked_folder(output)
+PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 
-def image_size(text: str | None) -> tuple[int, int] | None:
-    """Height and width of the images that samples are; None where they are none."""
+def parse_image_size(text: str | None) -> tuple[int, int] | None:
+    """Height and width of images; None if samples are not images."""
     if text is None:
         return None
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+    sides = text.lower().split("x")
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
         raise typer.BadParameter(f"{text!r} must be HEIGHTxWIDTH, such as 8x8.", param_hint="--shape")
-    return int(parts[0]), int(parts[1])
+    return int(sides[0]), int(sides[1])
 
 
 def check_image_size(size: tuple[int, int] | None, n_features: int) -> None:
-    """Refuse images that have another number of pixels than samples have features."""
+    """Reject an image size whose number of pixels is not the number of features."""
     if size is not None and size[0] * size[1] != n_features:
-        wrong = f"samples have {n_features} features, not {size[0]}x{size[1]}."
-        raise typer.BadParameter(wrong, param_hint="--shape")
+        problem = f"samples have {n_features} features, not {size[0]}x{size[1]}."
+        raise typer.BadParameter(problem, param_hint="--shape")
 
 
-def names(given: list[str] | None) -> list[str]:
-    """All names of an option that can be repeated."""
-    return [name for text in given or [] for name in listed(text)]
-
-
-def label_options(labels: list[str] | None, labels_from: Path | None, label_column: str | None) -> dict[str, Any]:
-    """What `sdgs.datasets.read` is to know of labels."""
+def label_arguments(labels: list[str] | None, labels_from: Path | None, label_column: str | None) -> dict[str, Any]:
+    """Arguments of `sdgs.datasets.read` about labels."""
     if bool(labels) + bool(labels_from) + bool(label_column) > 1:
-        wrong = "give one of --labels, --labels-from and --label-column."
-        raise typer.BadParameter(wrong, param_hint="--labels")
+        raise typer.BadParameter("give only one of --labels, --labels-from and --label-column.", param_hint="--labels")
     if label_column:
         return {"label_column": label_column}
-    if labels_from is not None and labels_from.suffix.lower() == ".xml":
+    if labels_from is None:
+        return {"labels": split_names(labels) or None}
+    if ".xml" in map(str.lower, labels_from.suffixes):
         return {"xml": labels_from}
-    if labels_from is not None:
-        lines = labels_from.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-        return {"labels": [line.strip() for line in lines if line.strip()]}
-    return {"labels": names(labels) or None}
+    from sdgs.datasets.readers._open import open_stream, read_lines
+
+    with open_stream(labels_from) as stream:
+        return {"labels": [line.strip() for line in read_lines(stream) if line.strip()]}

@@ -4,8 +4,7 @@ import csv
 import io
 import json as jsonlib
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +12,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, checked_folder, names
-from sdgs.cli._show import progress
+from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
+from sdgs.cli._show import progress_bar
 
 
 def predict(
@@ -24,24 +23,24 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.")
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="The probability of every label.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Write the probability of every label.")] = False,
     top: Annotated[
-        int | None, typer.Option(min=1, help="The so many most probable labels, with their probabilities.")
+        int | None, typer.Option(min=1, help="Write this many labels, the most probable first, with probabilities.")
     ] = None,
-    separator: Annotated[str, typer.Option(help="What stands between labels.")] = ";",
+    separator: Annotated[str, typer.Option(help="Separator between labels in CSV.")] = ";",
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns to write as well, such as an id: names or patterns. CSV and Parquet.", show_default=False
+            help="Columns of a CSV or Parquet file to copy, such as identifiers: names or patterns.", show_default=False
         ),
     ] = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line, for machines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line.")] = False,
 ) -> None:
-    """Labels for the samples of a file, as CSV or JSON, in their order.
+    """Predict the labels of the samples of a file, and write them as CSV or JSON, in the same order.
 
-    Columns are found by their names. Files of any size: samples are read, predicted and written block by block.
+    Columns are matched by name. Samples are read, predicted and written block by block, so files can be of any size.
 
     \b
     Examples:
@@ -52,15 +51,14 @@ def predict(
     if scores and top is not None:
         raise typer.BadParameter("give --scores or --top, not both.", param_hint="--top")
     if output is not None:
-        checked_folder(output)
-    if output is not None and (output.is_dir() or output.resolve() in (file.resolve(), model.resolve())):
-        raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
-    named = load(model, jobs)
+        check_output(output, file, model)
+    named = load_model(model, jobs)
     size = file.stat().st_size if file.is_file() else None
-    # A bar between the lines of the result would be in the way.
-    with progress(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
-        form = _Json() if json else _Csv(separator)
-        parts = _parts(named, named.blocks(file, format, keep=names(keep)), form, scores, top, show)
+    # A bar would be printed between the lines of a result on the same terminal.
+    with progress_bar(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
+        writer = _JsonLines() if json else _Csv(separator)
+        blocks = named.blocks(file, format, keep=split_names(keep))
+        parts = _predictions(named, blocks, writer, scores, top, show)
         if output is not None:
             from sdgs.persistence._atomic_write import write_atomically
 
@@ -71,35 +69,24 @@ def predict(
             sys.stdout.buffer.flush()
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Which sample it is: its number, from 1, and the cells of the columns that are kept."""
-
-    sample: int
-    kept: dict[str, str]
-
-
 class _Csv:
-    """A line a sample, under a line with names."""
+    """One line per sample, below a line with the names of the columns."""
 
     def __init__(self, separator: str) -> None:
         self._separator = separator
 
-    def head(self, *columns: str) -> str:
+    def header(self, *columns: str) -> str:
         return self._line(columns)
 
-    def labels(self, place: _Place, names: list[str]) -> str:
-        return self._at(place, self._separator.join(names))
+    def labels(self, sample: int, kept: dict[str, str], names: list[str]) -> str:
+        return self._line([sample, *kept.values(), self._separator.join(names)])
 
-    def scores(self, place: _Place, _: tuple[str, ...], scores: NDArray[Any]) -> str:
-        return self._at(place, *(f"{score:.6g}" for score in scores))
+    def scores(self, sample: int, kept: dict[str, str], _: Sequence[str], scores: NDArray[Any]) -> str:
+        return self._line([sample, *kept.values(), *(f"{score:.6g}" for score in scores)])
 
-    def top(self, place: _Place, names: list[str], scores: list[float]) -> str:
-        both = self._separator.join(names), self._separator.join(f"{score:.6g}" for score in scores)
-        return self._at(place, *both)
-
-    def _at(self, place: _Place, *cells: str) -> str:
-        return self._line([str(place.sample), *place.kept.values(), *cells])
+    def top(self, sample: int, kept: dict[str, str], names: list[str], scores: list[float]) -> str:
+        texts = [f"{score:.6g}" for score in scores]
+        return self._line([sample, *kept.values(), self._separator.join(names), self._separator.join(texts)])
 
     @staticmethod
     def _line(cells: Any) -> str:
@@ -108,45 +95,51 @@ class _Csv:
         return text.getvalue()
 
 
-class _Json:
-    """An object a line."""
+class _JsonLines:
+    """One JSON object per line."""
 
-    def head(self, *_: str) -> str:
+    def header(self, *_: str) -> str:
         return ""
 
-    def labels(self, place: _Place, names: list[str]) -> str:
-        return self._at(place, labels=names)
+    def labels(self, sample: int, kept: dict[str, str], names: list[str]) -> str:
+        return self._line(sample, kept, labels=names)
 
-    def scores(self, place: _Place, names: tuple[str, ...], scores: NDArray[Any]) -> str:
-        return self._at(place, scores=dict(zip(names, scores.tolist(), strict=True)))
+    def scores(self, sample: int, kept: dict[str, str], names: Sequence[str], scores: NDArray[Any]) -> str:
+        return self._line(sample, kept, scores=dict(zip(names, scores.tolist(), strict=True)))
 
-    def top(self, place: _Place, names: list[str], scores: list[float]) -> str:
-        return self._at(place, top=[{"label": name, "score": score} for name, score in zip(names, scores, strict=True)])
+    def top(self, sample: int, kept: dict[str, str], names: list[str], scores: list[float]) -> str:
+        labels = [{"label": name, "score": score} for name, score in zip(names, scores, strict=True)]
+        return self._line(sample, kept, top=labels)
 
     @staticmethod
-    def _at(place: _Place, **content: Any) -> str:
-        kept = {"kept": place.kept} if place.kept else {}
-        return jsonlib.dumps({"sample": place.sample, **kept, **content}, ensure_ascii=False) + "\n"
+    def _line(sample: int, kept: dict[str, str], **content: Any) -> str:
+        optional = {"kept": kept} if kept else {}
+        return jsonlib.dumps({"sample": sample, **optional, **content}, ensure_ascii=False) + "\n"
 
 
-def _parts(
-    named: NamedModel, blocks: Iterator[Any], form: _Csv | _Json, scores: bool, top: int | None, show: Any
+def _predictions(
+    named: NamedModel,
+    blocks: Iterator[Any],
+    writer: _Csv | _JsonLines,
+    scores: bool,
+    top: int | None,
+    show: Callable[[float, str], None],
 ) -> Iterator[bytes]:
-    """What is to be written, block by block."""
+    """The text to write, block by block. Samples are numbered from 1."""
     names, sample = named.labels, 0
     columns = names if scores else ("labels", "scores") if top else ("labels",)
+    predict_rows = named.predict_scores if scores or top is not None else named.predict_labels
     for block in blocks:
-        lines = [] if sample else [form.head("sample", *block.kept, *columns)]
-        by_scores = scores or top is not None
-        for i, row in enumerate(named.scores(block.X) if by_scores else named.predicted(block.X)):
+        lines = [] if sample else [writer.header("sample", *block.kept, *columns)]
+        for i, row in enumerate(predict_rows(block.X)):
             sample += 1
-            place = _Place(sample, {name: cells[i] for name, cells in block.kept.items()})
+            kept = {name: cells[i] for name, cells in block.kept.items()}
             if scores:
-                lines.append(form.scores(place, names, row))
+                lines.append(writer.scores(sample, kept, names, row))
             elif top is not None:
                 best = np.argsort(-row, kind="stable")[:top]
-                lines.append(form.top(place, [names[j] for j in best], row[best].tolist()))
+                lines.append(writer.top(sample, kept, [names[j] for j in best], row[best].tolist()))
             else:
-                lines.append(form.labels(place, [names[j] for j in np.flatnonzero(row)]))
+                lines.append(writer.labels(sample, kept, [names[j] for j in np.flatnonzero(row)]))
         yield "".join(lines).encode()
         show(block.position, f"{sample:,} samples")

@@ -7,44 +7,34 @@ import typer
 from rich import filesize
 from rich.markup import escape
 
-from sdgs.cli._models import NamedModel, load
-from sdgs.cli._options import (
-    DataFile,
-    Format,
-    Jobs,
-    LabelColumn,
-    ModelFile,
-    Shape,
-    check_image_size,
-    checked_folder,
-    image_size,
-)
-from sdgs.cli._show import needs, out, working
+from sdgs.cli import _options as option
+from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._show import out, require_module, spinner
 
 
 def report(
-    model: ModelFile,
-    file: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Page to write.")] = Path("report.html"),
+    model: option.ModelFile,
+    file: option.DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML page to write.")] = Path("report.html"),
     rivals: Annotated[
         Path | None,
         typer.Option(
-            help="File to fit binary relevance and ML-kNN to, to compare with: what the model was fitted to.",
+            help="Training file of the model. Binary relevance and ML-kNN are fitted to it, for comparison.",
             exists=True,
             dir_okay=False,
             show_default=False,
         ),
     ] = None,
-    shape: Shape = None,
+    shape: option.Shape = None,
     title: Annotated[
-        str | None, typer.Option(help="Of the page. Default: the name of FILE.", show_default=False)
+        str | None, typer.Option(help="Title of the page. Default: the name of FILE.", show_default=False)
     ] = None,
-    explained: Annotated[int, typer.Option(min=0, help="Samples to take apart, at most.")] = 500,
-    label_column: LabelColumn = None,
-    format: Format = None,  # noqa: A002
-    jobs: Jobs = -1,
+    explained: Annotated[int, typer.Option(min=0, help="Maximum number of samples to explain.")] = 500,
+    label_column: option.LabelColumn = None,
+    format: option.Format = None,  # noqa: A002
+    jobs: option.Jobs = -1,
 ) -> None:
-    """One page about a model and a file whose labels are known: measures, labels, and samples taken apart.
+    """Write a page about a model on a file with labels: measures, labels, and explained samples.
 
     The page is a single file for any browser, and works offline.
 
@@ -54,23 +44,21 @@ def report(
       sdgs report emotions.sdgs emotions-test.arff --rivals emotions-train.arff -o emotions.html
       sdgs report digits.sdgs digits.csv --shape 8x8
     """
-    if output.is_dir() or output.resolve() in (file.resolve(), model.resolve()):
-        raise typer.BadParameter(f"{output} is a folder, or what is read. Name another file.", param_hint="--output")
-    checked_folder(output)
-    size = image_size(shape)
-    needs("A report", "jinja2", extra="report")
-    with working(f"Reading {file}") as show:
-        named = load(model, jobs)
-        check_image_size(size, len(named.features))
-        X, Y, numbers = _samples(named, file, format, label_column)
-        others: dict[str, Any] = {}
+    option.check_output(output, file, model)
+    size = option.parse_image_size(shape)
+    require_module("jinja2", "A report", extra="report")
+    with spinner(f"Reading {file}") as show:
+        named = load_model(model, jobs)
+        option.check_image_size(size, len(named.features))
+        X, Y, numbers = _read_labelled(named, file, format, label_column)
 
         from sdgs.report import fitted_rivals, write_model_report
 
+        compared: dict[str, Any] = {}
         if rivals is not None:
             show(f"Fitting other methods to {rivals}")
-            others = fitted_rivals(*_samples(named, rivals, None, label_column)[:2])
-        show("Taking samples apart")
+            compared = fitted_rivals(*_read_labelled(named, rivals, None, label_column)[:2])
+        show("Explaining samples")
         write_model_report(
             named.model,
             X,
@@ -79,7 +67,7 @@ def report(
             feature_names=named.features,
             label_names=named.labels,
             sample_names=numbers,
-            rivals=others,
+            rivals=compared,
             shape=size,
             title=file.name if title is None else title,
             max_explained=explained,
@@ -88,11 +76,13 @@ def report(
     out().print(f"Wrote [bold]{escape(str(output))}[/] ({written}). Open it in a browser.", soft_wrap=True)
 
 
-def _samples(named: NamedModel, file: Path, kind: str | None, label_column: str | None) -> tuple[Any, Any, list[int]]:
-    """Samples, labels, and the number of each sample in the file, from 1; those with missing labels are left out."""
+def _read_labelled(
+    named: NamedModel, file: Path, format_: str | None, label_column: str | None
+) -> tuple[Any, Any, list[int]]:
+    """All samples without missing labels: X, Y, and their numbers in the file, from 1."""
     import numpy as np
     from scipy.sparse import csr_array, issparse, vstack
 
-    X, Y, numbers, _ = zip(*named.labelled(file, kind, label_column), strict=True)
-    stacked = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
-    return stacked, csr_array(vstack(Y, format="csr")), np.concatenate(numbers).tolist()
+    X, Y, numbers, _ = zip(*named.labelled_blocks(file, format_, label_column), strict=True)
+    samples = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
+    return samples, csr_array(vstack(Y, format="csr")), np.concatenate(numbers).tolist()

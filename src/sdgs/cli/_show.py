@@ -1,4 +1,4 @@
-"""How things are shown: results on standard output, all else on standard error, nothing that moves unless one looks."""
+"""Printing: results to standard output; notes, errors and progress bars to standard error."""
 
 import json
 import math
@@ -16,18 +16,18 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-_live: list[Console] = []  # of the bar that is shown, if one is: what is printed by another would run into it
-_PIPED_WIDTH = 160  # there is no window to fit in
+_PIPED_WIDTH = 160  # of output that is not a terminal
+_console_of_bar: list[Console] = []  # the console of the current bar, so that notes are printed above it
 
 
 def out() -> Console:
-    """Where results go."""
+    """The console for results."""
     return Console(width=_width(sys.stdout), highlight=False)
 
 
 def err() -> Console:
-    """Where all else goes."""
-    return _live[-1] if _live else _stderr()
+    """The console for everything else."""
+    return _console_of_bar[-1] if _console_of_bar else _stderr()
 
 
 def _stderr() -> Console:
@@ -39,92 +39,91 @@ def _width(file: Any) -> int | None:
 
 
 def note(message: str) -> None:
-    """Something worth knowing that is not the result."""
+    """Print a warning that is not part of the result."""
     err().print(f"[yellow]Note:[/] {escape(message)}", soft_wrap=True)
 
 
-def give_up(message: str, *, status: int = 1) -> NoReturn:
-    """Say what is wrong, and end with this exit status."""
+def exit_with_error(message: str, *, status: int = 1) -> NoReturn:
+    """Print an error and end with this exit status."""
     err().print(f"[red]{escape(message)}[/]", soft_wrap=True)
     raise typer.Exit(status) from None
 
 
-def needs(what: str, module: str, *, extra: str) -> None:
-    """End with what to install if a module is not there."""
+def require_module(module: str, purpose: str, *, extra: str) -> None:
+    """End with a message about what to install if a module is missing."""
     if find_spec(module) is None:
-        give_up(f"{what} needs {module}, which is not installed. Run: pip install 'sdgs[{extra}]'")
+        exit_with_error(f"{purpose} needs {module}, which is not installed. Run: pip install 'sdgs[{extra}]'")
 
 
 def print_json(value: Any) -> None:
-    """For machines. NaN and infinity, which JSON does not have, are null."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2))
+    """Print JSON, in which NaN and infinity, which JSON does not have, are null."""
+    typer.echo(json.dumps(_json_value(value), ensure_ascii=False, indent=2))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def sizes(X: Any, n_labels: int) -> str:
-    """How large a data set is, in words."""
+def format_sizes(X: Any, n_labels: int) -> str:
+    """Numbers of samples, features and labels."""
     n, p = X.shape
     return f"{n:,} samples, {p:,} features, {n_labels:,} {'label' if n_labels == 1 else 'labels'}"
 
 
-def table(*columns: str) -> Table:
-    """A table whose first column is text and whose others are numbers."""
-    made = Table(box=SIMPLE, pad_edge=False)
+def make_table(*columns: str) -> Table:
+    """A table whose first column is text and whose other columns are numbers."""
+    table = Table(box=SIMPLE, pad_edge=False)
     for i, name in enumerate(columns):
-        made.add_column(name, justify="right" if i else "left", overflow="fold")
-    return made
+        table.add_column(name, justify="right" if i else "left", overflow="fold")
+    return table
 
 
-def percent(value: float) -> str:
-    """A share, or a dash where it is not defined."""
-    return "-" if math.isnan(value) else f"{100 * value:.1f}"
-
-
-@contextmanager
-def _above(console: Console) -> Iterator[None]:
-    """Notes are printed above the bar of this console."""
-    _live.append(console)
-    try:
-        yield
-    finally:
-        _live.pop()
+def format_percent(share: float) -> str:
+    """A share in percent; a dash if it is not defined."""
+    return "-" if math.isnan(share) else f"{100 * share:.1f}"
 
 
 @contextmanager
-def working(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner with the time while something is done; what it is can be changed."""
-    errors = _stderr()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar, _above(errors):
-        task = bar.add_task(escape(what), total=None)
-        yield lambda description: bar.update(task, description=escape(description))
+def show_bar(*columns: Any, shown: bool = True, **options: Any) -> Iterator[Progress]:
+    """A progress bar on standard error, if that is a terminal; notes are printed above it."""
+    console = _stderr()
+    with Progress(*columns, console=console, disable=not (shown and console.is_terminal), **options) as bar:
+        _console_of_bar.append(console)
+        try:
+            yield bar
+        finally:
+            _console_of_bar.pop()
 
 
 @contextmanager
-def progress(what: str, total: float | None, *, shown: bool = True) -> Iterator[Callable[[float, str], None]]:
-    """A bar with the time left. Call it with how much is done, and a few words."""
-    errors = _stderr()
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("[dim]left"),
-        TimeRemainingColumn(),
-    )
-    hidden = not (shown and errors.is_terminal)
-    bar = Progress(*columns, console=errors, transient=True, disable=hidden, speed_estimate_period=1e9)
-    with bar, _above(errors):
-        task = bar.add_task(escape(what), total=total)
-        yield lambda done, words: bar.update(task, completed=done, description=escape(f"{what} {words}".strip()))
+def spinner(description: str) -> Iterator[Callable[[str], None]]:
+    """A spinner with the elapsed time. Call it to change the description."""
+    with show_bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), transient=True) as bar:
+        task = bar.add_task(escape(description), total=None)
+        yield lambda text: bar.update(task, description=escape(text))
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: float | None, *, shown: bool = True
+) -> Iterator[Callable[[float, str], None]]:
+    """A bar with the remaining time. Call it with the amount done and a detail."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), *time_columns()
+    with show_bar(*columns, shown=shown, transient=True, speed_estimate_period=1e9) as bar:
+        task = bar.add_task(escape(description), total=total)
+        yield lambda done, detail: bar.update(
+            task, completed=done, description=escape(f"{description} {detail}".strip())
+        )
+
+
+def time_columns() -> tuple[TimeElapsedColumn, TextColumn, TimeRemainingColumn]:
+    """Elapsed and remaining time."""
+    return TimeElapsedColumn(), TextColumn("[dim]left"), TimeRemainingColumn()

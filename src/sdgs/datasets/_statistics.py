@@ -56,8 +56,8 @@ class Statistics:
 
 
 def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any]) -> Statistics:
-    """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), with NaN for missing labels."""
-    (n, p), k = X.shape, len(label_names)
+    """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), NaN where missing."""
+    (n, p), k = np.shape(X), len(label_names)
     entries = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
     complete = Y[known_labels(Y)].astype(bool) if Y is not None else np.zeros((0, k), dtype=bool)
     counts = complete.sum(axis=0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Data whose parts are known: what was added to make a sample comes back as the truth."""
+"""Synthetic data whose decomposition is known and returned."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,11 +21,11 @@ class CompositeDigits:
     X : ndarray of shape (n, 64)
         Samples, flattened 8 x 8 images.
     Y : ndarray of shape (n, 10)
-        Which digits were added, 0 or 1.
+        Labels, 0 or 1: the digits that were added.
     parts : ndarray of shape (n, 10, 64)
-        The image of each digit that was added; zero for the others.
+        The image of each digit that was added; zero for other digits.
     spikes : ndarray of shape (n, 64)
-        What was added to corrupted pixels; zero elsewhere.
+        The values added to corrupted pixels; zero elsewhere.
     image_shape : tuple
         (8, 8).
     """
@@ -66,20 +66,19 @@ def make_composite_digits(
     subset: Literal["all", "train", "test"] = "all",
     random_state: Any = None,
 ) -> CompositeDigits:
-    """Sums of one to ``max_labels`` of scikit-learn's bundled 8 x 8 digit images, of different digits.
+    """Make sums of 1 to ``max_labels`` 8 x 8 images of different digits, from scikit-learn's bundled data.
 
-    Real data that need no download, for which the additive model holds, and whose every part is a picture.
+    The additive model holds for these data, every part is an image, and nothing is downloaded.
 
     Parameters
     ----------
     n_samples : int, default=1000
     max_labels : int, default=3
-        Each sample is the sum of 1 to ``max_labels`` images, each number as likely.
+        Each sample is the sum of 1 to ``max_labels`` images; all numbers are equally likely.
     spikes : float, default=0.0
-        Share of pixels that are corrupted: the brightest value that an image has, 16, is added or taken away.
+        Share of corrupted pixels, to which the largest pixel value, 16, is added or from which it is subtracted.
     subset : {"all", "train", "test"}, default="all"
-        Which of the 1797 images to draw from. "train" (two thirds) and "test" (one third) share none, so that a model
-        is tested on images that it has not seen.
+        The images to draw from, of 1797. "train" (two thirds) and "test" (one third) have no image in common.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -89,20 +88,20 @@ def make_composite_digits(
     n_samples = check_int(n_samples, "n_samples", minimum=1)
     max_labels = check_int(max_labels, "max_labels", minimum=1)
     if max_labels > 10:
-        raise ValueError(f"max_labels must be at most 10, for there are ten digits; got {max_labels}.")
+        raise ValueError(f"max_labels must be at most 10, the number of digits; got {max_labels}.")
     spikes = _check_share(spikes, "spikes")
     check_choice(subset, "subset", ("all", "train", "test"))
     rng = check_random_state(random_state)
 
     images, digits = load_digits(return_X_y=True)
     held_out = np.arange(len(digits)) % 3 == 2
-    chosen = {"all": np.ones_like(held_out), "train": ~held_out, "test": held_out}[subset]
-    pools = [np.flatnonzero(chosen & (digits == digit)) for digit in range(10)]
+    in_subset = {"all": np.ones_like(held_out), "train": ~held_out, "test": held_out}[subset]
+    pools = [np.flatnonzero(in_subset & (digits == digit)) for digit in range(10)]
 
     parts = np.zeros((n_samples, 10, images.shape[1]))
     Y = np.zeros((n_samples, 10), dtype=np.int64)
-    for i, number in enumerate(rng.randint(1, max_labels + 1, size=n_samples)):
-        for digit in rng.permutation(10)[:number]:
+    for i, n_digits in enumerate(rng.randint(1, max_labels + 1, size=n_samples)):
+        for digit in rng.permutation(10)[:n_digits]:
             parts[i, digit] = images[rng.choice(pools[digit])]
             Y[i, digit] = 1
     corrupted = rng.uniform(size=(n_samples, images.shape[1])) < spikes
@@ -121,18 +120,18 @@ def make_label_subspaces(
     noise: float = 0.0,
     random_state: Any = None,
 ) -> LabelSubspaces:
-    """Samples that are exactly what the model assumes: one random subspace a label, plus a sparse residual and noise.
+    """Make samples from the model: one random subspace per label, plus a sparse residual and noise.
 
     Parameters
     ----------
     n_samples, n_features, n_labels : int
         n, p and k.
     n_components : int, default=3
-        r, the dimension of every label's subspace.
+        r, the dimension of the subspace of each label.
     labels_per_sample : int, default=2
-        Every sample carries this many labels, drawn at random.
+        Number of labels per sample, drawn at random.
     spikes : float, default=0.0
-        Share of entries with a spike: 5 to 10 times the root mean square of the clean data, of either sign.
+        Share of entries with a spike of random sign, 5 to 10 times the root mean square of the clean data.
     noise : float, default=0.0
         Standard deviation of Gaussian noise, relative to the root mean square of the clean data.
     random_state : int, RandomState instance or None, default=None
@@ -164,9 +163,9 @@ def make_label_subspaces(
         coefficients.append(rng.standard_normal((rows.size, r)))
         X[rows] += coefficients[i] @ components[i]
     scale = float(np.sqrt(np.mean(X**2)))
-    hit = rng.uniform(size=(n, p)) < spikes
+    is_spike = rng.uniform(size=(n, p)) < spikes
     size = scale * rng.uniform(5, 10, size=(n, p)) * rng.choice([-1, 1], size=(n, p))
-    residual = csr_array(np.where(hit, size, 0.0))
+    residual = csr_array(np.where(is_spike, size, 0.0))
     X += residual.toarray() + noise * scale * rng.standard_normal((n, p))
     return LabelSubspaces(X, Y, components, tuple(coefficients), residual)
 
@@ -174,5 +173,5 @@ def make_label_subspaces(
 def _check_share(value: Any, name: str) -> float:
     share = check_number(value, name)
     if share > 1:
-        raise ValueError(f"{name} is a share of all entries and must be in [0, 1], got {value!r}.")
+        raise ValueError(f"{name} must be a share of the entries in [0, 1], got {value!r}.")
     return share

@@ -21,14 +21,14 @@ def xml(*names):
 
 @pytest.fixture
 def mulan(tmp_path):
-    """Write an ARFF file and an XML file of labels, and read them."""
+    """A function that writes an ARFF file and an XML file of labels, and reads them."""
 
-    def read(arff, labels, encoding="utf-8", **options):
+    def dataset(arff, labels, encoding="utf-8", **options):
         (tmp_path / "data.arff").write_bytes(arff.encode(encoding) if isinstance(arff, str) else arff)
         (tmp_path / "data.xml").write_text(labels if isinstance(labels, str) else xml(*labels), encoding="utf-8")
         return load_mulan(tmp_path / "data.arff", tmp_path / "data.xml", **options)
 
-    return read
+    return dataset
 
 
 SMALL = """% a comment
@@ -73,7 +73,7 @@ def test_sparse_files_stay_sparse_and_leave_out_the_first_value(mulan):
 """
     data = mulan(text, ["l"])
     assert issparse(data.X)
-    assert data.X.indices.dtype == data.X.indptr.dtype == np.int32  # or much of scikit-learn would refuse it
+    assert data.X.indices.dtype == data.X.indptr.dtype == np.int32  # which all of scikit-learn accepts
     assert data.feature_names == ("rain", "dry", "a", "colour=red", "colour=green", "colour=blue")
     np.testing.assert_array_equal(data.X.toarray(), [[1, 0, 0, 1, 0, 0], [0, 0, 1.5, 1, 0, 0], [1, 1, -2, 0, 0, 1]])
     np.testing.assert_array_equal(data.Y, [[0], [1], [0]])
@@ -98,7 +98,7 @@ names = st.lists(
     min_size=2,
     max_size=5,
     unique=True,
-).filter(lambda found: all(found))
+).filter(lambda attributes: all(attributes))
 
 
 def quoted(name):
@@ -107,16 +107,24 @@ def quoted(name):
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=300)
-@given(found=names, sparse=st.booleans(), zipped=st.booleans(), ends=st.sampled_from(["\n", "\r\n"]), data=st.data())
-def test_what_is_written_is_read(tmp_path_factory, found, sparse, zipped, ends, data):
+@given(
+    attributes=names,
+    sparse=st.booleans(),
+    compressed=st.booleans(),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    data=st.data(),
+)
+def test_files_of_any_content_are_read_back(tmp_path_factory, attributes, sparse, compressed, line_end, data):
     folder = tmp_path_factory.mktemp("arff", numbered=True)
-    k = data.draw(st.integers(1, len(found) - 1))
-    order = data.draw(st.permutations(range(len(found))))
-    labels = set(found[:k])
+    k = data.draw(st.integers(1, len(attributes) - 1))
+    order = data.draw(st.permutations(range(len(attributes))))
+    labels = set(attributes[:k])
     numbers = st.floats(-1e6, 1e6, allow_nan=False)
-    rows = data.draw(st.lists(st.tuples(*[st.integers(0, 1) if n in labels else numbers for n in found]), max_size=4))
+    rows = data.draw(
+        st.lists(st.tuples(*[st.integers(0, 1) if n in labels else numbers for n in attributes]), max_size=4)
+    )
     lines = ["@RELATION test"]
-    lines += [f"@attribute {quoted(found[i])} {'{0,1}' if found[i] in labels else 'numeric'}" for i in order]
+    lines += [f"@attribute {quoted(attributes[i])} {'{0,1}' if attributes[i] in labels else 'numeric'}" for i in order]
     lines.append("@data")
     for row in rows:
         values = [row[i] for i in order]
@@ -124,16 +132,16 @@ def test_what_is_written_is_read(tmp_path_factory, found, sparse, zipped, ends, 
             lines.append("{" + ",".join(f"{j} {value!r}" for j, value in enumerate(values) if value) + "}")
         else:
             lines.append(",".join(map(repr, values)))
-    content = ends.join(lines).encode()
+    content = line_end.join(lines).encode()
     path = folder / "data.arff"
-    path.write_bytes(gzip.compress(content) if zipped else content)
-    read = load_arff(path, labels=found[:k])
-    assert read.label_names == tuple(found[:k])
-    assert read.feature_names == tuple(found[i] for i in order if i >= k)
-    X = read.X.toarray() if issparse(read.X) else read.X
+    path.write_bytes(gzip.compress(content) if compressed else content)
+    dataset = load_arff(path, labels=attributes[:k])
+    assert dataset.label_names == tuple(attributes[:k])
+    assert dataset.feature_names == tuple(attributes[i] for i in order if i >= k)
+    X = dataset.X.toarray() if issparse(dataset.X) else dataset.X
     np.testing.assert_array_equal(X, np.array([[row[i] for i in order if i >= k] for row in rows]).reshape(X.shape))
     if rows:
-        np.testing.assert_array_equal(read.Y, np.array(rows)[:, :k])
+        np.testing.assert_array_equal(dataset.Y, np.array(rows)[:, :k])
 
 
 def test_latin_1_and_utf_8_names(mulan):

@@ -21,7 +21,7 @@ a3,Four,NA,true,no,0
 NAN = np.nan
 
 
-def test_columns_of_a_write_file(write_file):
+def test_columns_of_a_csv_file(write_file):
     data = read(write_file(SONGS), labels=["is_*"])
     assert (data.feature_names, data.label_names) == (("tempo", "loud"), ("is_calm", "is_sad"))
     np.testing.assert_array_equal(data.X, [[90, 0.5], [NAN, -1000], [NAN, 1]])
@@ -37,7 +37,7 @@ def test_columns_of_a_write_file(write_file):
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_ways_to_write_the_same(write_file, delimiter, ends, encoding):
+def test_delimiters_line_ends_and_encodings(write_file, delimiter, ends, encoding):
     text = ends.join(["Größe,straße,n,l", '1.5,"3",1,1', "", '" 2 ",4,,0']).replace(",", delimiter)
     data = read(write_file(text.encode(encoding)), labels=["l"])
     assert data.feature_names == ("Größe", "straße", "n")
@@ -87,8 +87,8 @@ def test_a_broken_table_gives_one_error(write_file, content, labels, message):
         read(write_file(content), labels=labels)
 
 
-def test_names_that_are_numbers(write_file):
-    """Pixels and wavelengths go up, and no row of data does."""
+def test_increasing_numbers_are_names_and_not_data(write_file):
+    """Such as pixels and wavelengths."""
     assert read(write_file("0,1,2,l\n5,6,7,1\n"), labels=["l"]).feature_names == ("0", "1", "2")
     assert read(write_file("400.5,401,l\n5,6,1\n"), labels=["l"]).feature_names == ("400.5", "401")
 

@@ -5,7 +5,7 @@ import pytest
 from sdgs.datasets import DataFileError, LabelGuess, guess_labels, read_blocks
 
 
-def test_what_may_be_labels(write_file):
+def test_guess_labels(write_file):
     rows = "".join(f"t{i},{i},{i % 2},{i % 3},{i % 2},yes,Song {i},a{';b' * (i % 2)}\n" for i in range(9))
     guess = guess_labels(write_file("id,x,w_1,w_2,is_b,is_[c],title,kinds\n" + rows))
     assert guess.columns == ("is_b", "is_[c]")  # w_1 never is 2, but belongs to w_2

@@ -8,7 +8,7 @@ from sdgs.datasets import DataFileError, load_meka
 HEAD = "@relation r\n@attribute x numeric\n@attribute l {0,1}\n@data\n"
 
 
-def test_meka_says_how_many_labels_and_on_which_side(tmp_path):
+def test_the_relation_has_the_number_of_labels_and_their_side(tmp_path):
     body = (
         "@attribute a {0,1}\n@attribute b {0,1}\n@attribute x numeric\n@attribute y numeric\n@data\n1,0,5,6\n0,1,7,8\n"
     )
@@ -34,7 +34,7 @@ def test_meka_says_how_many_labels_and_on_which_side(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["-C 0", "-C 9", "no option", "-C 99999999999"])
-def test_a_relation_that_does_not_fit(tmp_path, text):
+def test_a_relation_with_a_wrong_number_of_labels(tmp_path, text):
     path = tmp_path / "meka.arff"
     path.write_text(HEAD.replace("@relation r", f"@relation 'r: {text}'") + "1,1\n")
     with pytest.raises(DataFileError, match=r"meka\.arff: the relation"):

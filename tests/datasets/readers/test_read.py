@@ -82,12 +82,12 @@ def test_a_relation_copied_from_another_file_is_not_used(tmp_path):
     assert read(path).label_names == ("l",)
 
 
-def test_the_papers_data_are_read_as_their_own_reader_does(data_home):
+def test_the_papers_data_sets_are_read_as_by_the_registry(data_home):
     for name in ("emotions", "medical", "yahoo-arts"):
         path = data_home / name / f"{name}-train.arff"
-        data, known = read(path), load(name, data_home=data_home)
-        assert data.label_names == known.label_names
-        np.testing.assert_array_equal(data.Y, known.Y)
+        data, expected = read(path), load(name, data_home=data_home)
+        assert data.label_names == expected.label_names
+        np.testing.assert_array_equal(data.Y, expected.Y)
 
 
 @settings(deadline=None, max_examples=100)

@@ -24,8 +24,8 @@ ARFF = """@relation {}
 """
 
 
-def test_listed_labels_that_a_model_knows(write_file):
-    """A comma that is part of a name does not separate; others are left out with a warning."""
+def test_lists_are_split_into_the_labels_of_the_model(write_file):
+    """A comma in the name of a label is not a separator; unknown labels are ignored with a warning."""
     path = write_file('x,kinds\n1,"a, b;c"\n2,"a, b"\n3,d;c\n')
     assert read(path, label_column="kinds").label_names == ("a, b", "c", "d")
     with pytest.warns(UserWarning, match="labels that the model does not know are ignored: 'd'"):
@@ -66,7 +66,7 @@ def test_blocks_of_arff(tmp_path):
 
 @settings(deadline=None, max_examples=25)
 @given(size=st.integers(16, 400), seed=st.integers(0, 1000), base=st.integers(0, 1), last=st.booleans())
-def test_svmlight_by_blocks_is_svmlight_as_a_whole(tmp_path_factory, size, seed, base, last):
+def test_svmlight_by_blocks_equals_svmlight_at_once(tmp_path_factory, size, seed, base, last):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 7)).round(3) * (rng.uniform(size=(30, 7)) < 0.4)
     Y = rng.integers(0, 2, size=(30, 3))
@@ -87,7 +87,7 @@ def test_svmlight_by_blocks_is_svmlight_as_a_whole(tmp_path_factory, size, seed,
     np.testing.assert_array_equal(data.X.toarray(), X[:, : data.X.shape[1]])
 
 
-def test_svmlight_numbers_are_names(write_file):
+def test_svmlight_features_are_named_by_their_numbers(write_file):
     path = write_file("0,0,5 1:1 9:2\n\n# note\n1:3 3:1 # more\n", "data.svm")
     with pytest.warns(UserWarning, match="ignored") as notes:
         (block,) = read_blocks(path, features=["1", "2", "3"], labels=["0", "1"], with_labels=True)

@@ -25,7 +25,7 @@ def test_cells_that_only_look_like_numbers(write_file):
     }
 
 
-def test_a_cell_that_is_wrong_in_a_later_block(write_file):
+def test_a_wrong_cell_in_a_later_block(write_file):
     text = "x,t,l\n" + "1,2,1\n" * 20
 
     def read_small_blocks(content):

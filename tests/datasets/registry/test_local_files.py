@@ -109,19 +109,21 @@ def test_a_file_with_another_checksum_is_rejected_unless_verify_is_false(folder)
 @pytest.mark.usefixtures("small")
 def test_fetch_writes_complete_and_verified_files(folder, serve, tmp_path):
     address = serve(functools.partial(Quiet, directory=str(folder)))
-    seen = []
-    found = fetch("emotions", mirror=address, data_home=tmp_path / "new", progress=lambda *call: seen.append(call))
-    assert sorted(path.name for path in found.iterdir()) == sorted(FILES)
-    assert load("emotions", data_home=tmp_path / "new").X.shape == (2, 1)
-    assert ("emotions.xml", len(FILES["emotions.xml"]), len(FILES["emotions.xml"])) in seen
-    seen.clear()
-    fetch(
-        "emotions", mirror="http://127.0.0.1:9/", data_home=tmp_path / "new", progress=lambda *call: seen.append(call)
+    calls = []
+    downloaded = fetch(
+        "emotions", mirror=address, data_home=tmp_path / "new", progress=lambda *call: calls.append(call)
     )
-    assert not seen  # nothing is requested, because all files are there
-    (found / "emotions.xml").write_text("damaged")
+    assert sorted(path.name for path in downloaded.iterdir()) == sorted(FILES)
+    assert load("emotions", data_home=tmp_path / "new").X.shape == (2, 1)
+    assert ("emotions.xml", len(FILES["emotions.xml"]), len(FILES["emotions.xml"])) in calls
+    calls.clear()
+    fetch(
+        "emotions", mirror="http://127.0.0.1:9/", data_home=tmp_path / "new", progress=lambda *call: calls.append(call)
+    )
+    assert not calls  # nothing is requested, because all files are there
+    (downloaded / "emotions.xml").write_text("damaged")
     fetch("emotions", mirror=address + "/", data_home=tmp_path / "new")
-    assert (found / "emotions.xml").read_text() == FILES["emotions.xml"]
+    assert (downloaded / "emotions.xml").read_text() == FILES["emotions.xml"]
 
 
 @pytest.mark.usefixtures("small")
