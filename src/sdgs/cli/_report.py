@@ -65,11 +65,11 @@ def report(
         X, Y, numbers = _samples(named, file, format, label_column)
         others: dict[str, Any] = {}
 
-        from sdgs.report import fitted_rivals, write_model_report
+        from sdgs.report import fit_compared_methods, write_model_report
 
         if rivals is not None:
             show(f"Fitting other methods to {rivals}")
-            others = fitted_rivals(*_samples(named, rivals, None, label_column)[:2])
+            others = fit_compared_methods(*_samples(named, rivals, None, label_column)[:2])
         show("Taking samples apart")
         write_model_report(
             named.model,
@@ -79,7 +79,7 @@ def report(
             feature_names=named.features,
             label_names=named.labels,
             sample_names=numbers,
-            rivals=others,
+            compared_methods=others,
             shape=size,
             title=file.name if title is None else title,
             max_explained=explained,
