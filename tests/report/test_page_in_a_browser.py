@@ -107,11 +107,11 @@ def test_metrics_of_the_model_and_of_compared_methods_are_shown(page, fitted):
 
 def test_a_metric_without_a_formula_in_the_page_has_no_value_at_the_threshold(browser, fitted, tmp_path, monkeypatch):
     model, X, Y, _ = fitted
-    monkeypatch.setitem(METRICS, "constant", Metric("Constant", lambda Y_true, Y_pred: 0.125))
+    monkeypatch.setitem(METRICS, "constant", Metric("Constant", lambda *_: 0.125))
     path = write_model_report(model, X, Y, tmp_path / "page.html", max_explained=0)
     for page in open_page(browser, path, {"width": 1280, "height": 900}):
         row = page.locator("#metric-table tr", has_text="Constant")
-        assert row.locator("td").all_inner_texts() == ["12.5", "–"]
+        assert row.locator("td").all_inner_texts() == ["12.5", "\N{EN DASH}"]
         assert len(live(page)) == 5
 
 
