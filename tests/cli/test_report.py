@@ -21,7 +21,7 @@ def test_report(run, songs, tmp_path):
     assert content["labels"] == ["is_calm", "is_sad", "is_[odd]"]
     assert content["names"][:2] == ["1", "2"]
     assert content["title"] == "test.csv"
-    assert [rival["name"] for rival in content["rivals"]] == ["Binary relevance", "ML-kNN"]
+    assert [method["name"] for method in content["compared_methods"]] == ["Binary relevance", "ML-kNN"]
     assert set(content["features"]) <= set(data.feature_names)
     result = run("report", songs / "svm.sdgs", songs / "test.svm", "--shape", "2x3", "--explained", 7)
     assert result.exit_code == 0, result.output

@@ -52,12 +52,12 @@ def report(
         option.check_image_size(size, len(named.features))
         X, Y, numbers = _read_labelled(named, file, format, label_column)
 
-        from sdgs.report import fitted_rivals, write_model_report
+        from sdgs.report import fit_compared_methods, write_model_report
 
         compared: dict[str, Any] = {}
         if rivals is not None:
             show(f"Fitting other methods to {rivals}")
-            compared = fitted_rivals(*_read_labelled(named, rivals, None, label_column)[:2])
+            compared = fit_compared_methods(*_read_labelled(named, rivals, None, label_column)[:2])
         show("Explaining samples")
         write_model_report(
             named.model,
@@ -67,7 +67,7 @@ def report(
             feature_names=named.features,
             label_names=named.labels,
             sample_names=numbers,
-            rivals=compared,
+            compared_methods=compared,
             shape=size,
             title=file.name if title is None else title,
             max_explained=explained,

@@ -1,6 +1,7 @@
-"""What the page says, as values that JSON can hold. Nothing is fitted, and nothing is drawn."""
+"""The content of the page, as values that JSON can hold. Nothing is fitted or drawn here."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -13,17 +14,22 @@ from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.datasets._statistics import dataset_statistics
 from sdgs.decomposition._label_angles import label_angles, leaves_of
-from sdgs.report._decomposed_samples import ExplainedSamples
-from sdgs.report._packed_labels import LEAST, STEPS, as_text, packed
+from sdgs.report._explained_samples import ExplainedSamples
+from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
 
-MEASURES = {
-    "hamming_loss": "Hamming loss",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "accuracy": "Accuracy",
-}
-_ON_MAPS = 60  # labels
+_MAX_MAP_LABELS = 60
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of the page, all or some of the given ones, with their true and predicted labels."""
+
+    X: Any
+    true: NDArray[np.bool_]
+    predicted: NDArray[np.bool_]
+    probabilities: NDArray[np.float64] | None
+    compared: dict[str, NDArray[np.bool_]]  # predictions of other methods
+    names: NDArray[Any] | None
 
 
 def model_content(
@@ -34,95 +40,112 @@ def model_content(
     feature_names: Any = None,
     label_names: Any = None,
     sample_names: Any = None,
-    rivals: Mapping[str, Any] | None = None,
+    compared_methods: Mapping[str, Any] | None = None,
     shape: tuple[int, int] | None = None,
     title: str = "A model and its samples",
     max_samples: int = 10_000,
     max_explained: int = 500,
 ) -> dict[str, Any]:
-    """What :func:`write_model_report` shows, with the same parameters.
+    """The content of the page that :func:`write_model_report` writes, with the same parameters.
 
     Returns
     -------
     dict
-        Of numbers, strings, lists and dicts only.
+        Numbers, strings, lists and dicts only.
     """
     check_int(max_samples, "max_samples", minimum=1)
     check_int(max_explained, "max_explained", minimum=0)
     n, p = np.shape(X)
     if shape is not None and (len(shape) != 2 or shape[0] * shape[1] != p):
         raise ValueError(f"shape must be the height and width of an image of {p} pixels, got {shape}.")
-    true = _label_matrix(Y, model, "Y", n)
-    k = true.shape[1]
-    if k != len(model.components_):
-        raise ValueError(f"Y must have one column for each of the {len(model.components_)} labels, got {k}.")
-    labels = check_names(label_names, "label_names", k, getattr(model, "label_names_", model.classes_))
-    index = X.index if hasattr(X, "iloc") else None
-    names = None if sample_names is None and index is None else check_names(sample_names, "sample_names", n, index)
-    others = {str(name): _predicted(rival, model, X, name) for name, rival in (rivals or {}).items()}
-    if n > max_samples:
-        kept = np.sort(np.random.default_rng(0).choice(n, max_samples, replace=False))
-        X = X.iloc[kept] if hasattr(X, "iloc") else (X.tocsr() if issparse(X) else np.asarray(X))[kept]
-        true, others = true[kept], {name: Z[kept] for name, Z in others.items()}
-        names = np.array([f"{i}" for i in kept], dtype=object) if names is None else names[kept]
-    predicted = _label_matrix(model.predict(X), model, "the prediction", len(true))
-    P = np.asarray(model.predict_proba(X), dtype=np.float64) if hasattr(model, "predict_proba") else None
-    f1, order = _mistakes(true, predicted, P)
-    chosen = _to_explain(order, len(true), ExplainedSamples.most(max_explained, shape, float(true.sum(axis=1).mean())))
-    apart = _apart(model, X, true, predicted, chosen, feature_names, labels, shape)
+    samples = _predict(model, X, Y, sample_names, compared_methods or {}, max_samples)
+    true, predicted = samples.true, samples.predicted
+    labels = check_names(label_names, "label_names", true.shape[1], getattr(model, "label_names_", model.classes_))
+    f1, mistakes = _rank_mistakes(true, predicted, samples.probabilities)
+    n_explained = ExplainedSamples.max_samples(max_explained, shape, float(true.sum(axis=1).mean()))
+    rows = _choose_explained(mistakes, len(true), n_explained)
+    explained = _explain(model, samples, rows, feature_names, labels, shape)
     return {
         "title": title,
         "version": __version__,
-        "model": {"name": type(model).__name__, "parameters": _parameters(model)},
-        "data": _glance(X, true, predicted, n),
-        "measures": list(MEASURES.values()),
+        "model": {"name": type(model).__name__, "parameters": _changed_parameters(model)},
+        "data": _statistics(samples, n),
+        "metrics": [
+            {"name": name, "title": metric.title, "greater_is_better": metric.greater_is_better}
+            for name, metric in metrics.METRICS.items()
+        ],
         "values": list(metrics.evaluate(true, predicted).values()),
-        "rivals": [{"name": name, "values": list(metrics.evaluate(true, Z).values())} for name, Z in others.items()],
+        "compared_methods": [
+            {"name": name, "values": list(metrics.evaluate(true, prediction).values())}
+            for name, prediction in samples.compared.items()
+        ],
         "labels": [str(name) for name in labels],
         "by_label": _by_label(true, predicted),
-        "names": None if names is None else [str(name) for name in names],
-        "cells": packed(true, predicted, P),
-        "has_probabilities": P is not None,
-        "least": LEAST,
-        "steps": STEPS,
-        "mistakes": as_text(order, "<u4"),
-        "n_mistakes": len(order),
+        "names": None if samples.names is None else [str(name) for name in samples.names],
+        "cells": pack_labels(true, predicted, samples.probabilities),
+        "has_probabilities": samples.probabilities is not None,
+        "min_step": MIN_STEP,
+        "n_steps": N_STEPS,
+        "mistakes": encode_base64(mistakes, "<u4"),
+        "n_mistakes": len(mistakes),
         "n_right": int((f1 == 1).sum()),
         "maps": _maps(model, true),
         "shape": None if shape is None else [int(side) for side in shape],
         "has_baseline": hasattr(model.scaler_, "mean_"),
         "has_huber": model.huber_ is not None,
-        "features": apart.feature_names,
-        "apart": apart.samples,
+        "features": explained.feature_names,
+        "explained": explained.samples,
     }
 
 
+def _predict(
+    model: Any, X: Any, Y: Any, sample_names: Any, compared_methods: Mapping[str, Any], max_samples: int
+) -> _Samples:
+    """Validate the labels, draw at most ``max_samples`` samples at random, and predict them."""
+    n, k = np.shape(X)[0], len(model.components_)
+    true = _label_matrix(Y, model, "Y", n)
+    if true.shape[1] != k:
+        raise ValueError(f"Y must have one column for each of the {k} labels, got {true.shape[1]}.")
+    index = X.index if hasattr(X, "iloc") else None
+    names = None if sample_names is None and index is None else check_names(sample_names, "sample_names", n, index)
+    compared = {}
+    for name, method in compared_methods.items():
+        prediction = method.predict(X) if hasattr(method, "predict") else method
+        compared[str(name)] = labels = _label_matrix(prediction, model, f"the prediction of {name}", n)
+        if labels.shape[1] != k:
+            raise ValueError(f"the prediction of {name} must have one column for each label, got {labels.shape[1]}.")
+    if n > max_samples:
+        rows = np.sort(np.random.default_rng(0).choice(n, max_samples, replace=False))
+        X, true, compared = _rows(X, rows), true[rows], {name: labels[rows] for name, labels in compared.items()}
+        names = np.array([f"{i}" for i in rows], dtype=object) if names is None else names[rows]
+    predicted = _label_matrix(model.predict(X), model, "the prediction", len(true))
+    probabilities = np.asarray(model.predict_proba(X), dtype=np.float64) if hasattr(model, "predict_proba") else None
+    return _Samples(X, true, predicted, probabilities, compared, names)
+
+
+def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return (X.tocsr() if issparse(X) else np.asarray(X))[rows]
+
+
 def _label_matrix(Y: Any, model: Any, name: str, n: int) -> NDArray[np.bool_]:
-    """A target in any form that the model takes, as a matrix."""
+    """A target in any form that the model accepts, as a boolean matrix."""
     if np.ndim(Y) == 1 and not issparse(Y):
         Y = np.asarray(Y)[:, None] == model.classes_
     return np.asarray(check_labels(Y, n_samples=n, name=name, some_positive=False).toarray(), dtype=bool)
 
 
-def _predicted(rival: Any, model: Any, X: Any, name: Any) -> NDArray[np.bool_]:
-    Z = rival.predict(X) if hasattr(rival, "predict") else rival
-    found = _label_matrix(Z, model, f"the prediction of {name}", np.shape(X)[0])
-    if found.shape[1] != len(model.components_):
-        raise ValueError(f"the prediction of {name} must have one column for each label, got {found.shape[1]}.")
-    return found
+def _changed_parameters(model: Any) -> dict[str, str]:
+    """Parameters that differ from their defaults, and the parameters chosen by a search."""
+    defaults = type(model)().get_params()
+    changed = {name: value for name, value in model.get_params().items() if repr(value) != repr(defaults[name])}
+    return {str(name): str(value) for name, value in {**changed, **getattr(model, "best_params_", {})}.items()}
 
 
-def _parameters(model: Any) -> dict[str, str]:
-    """Those that are not the default, and what a search has found."""
-    default = type(model)().get_params()
-    given = {name: value for name, value in model.get_params().items() if repr(value) != repr(default[name])}
-    found = getattr(model, "best_params_", {})
-    return {str(name): str(value) for name, value in {**given, **found}.items()}
-
-
-def _glance(X: Any, true: NDArray[np.bool_], predicted: NDArray[np.bool_], n_given: int) -> dict[str, Any]:
-    statistics = dataset_statistics(X, true, range(true.shape[1]))
-    n_predicted = predicted.sum(axis=1)
+def _statistics(samples: _Samples, n_given: int) -> dict[str, Any]:
+    statistics = dataset_statistics(samples.X, samples.true, range(samples.true.shape[1]))
+    n_predicted = samples.predicted.sum(axis=1)
     by_size = zip_longest(statistics.label_set_sizes, np.bincount(n_predicted).tolist(), fillvalue=0)
     return {
         "n": statistics.n_samples,
@@ -131,8 +154,8 @@ def _glance(X: Any, true: NDArray[np.bool_], predicted: NDArray[np.bool_], n_giv
         "k": statistics.n_labels,
         "cardinality": statistics.cardinality,
         "cardinality_predicted": float(n_predicted.mean()),
-        "label_sets": statistics.distinct_label_sets,
-        "never": sum(count == 0 for count in statistics.label_counts.values()),
+        "n_label_sets": statistics.distinct_label_sets,
+        "n_labels_without_samples": sum(count == 0 for count in statistics.label_counts.values()),
         "nonzero": statistics.nonzero_share,
         "missing": statistics.missing_share,
         "by_size": [list(pair) for pair in by_size],
@@ -140,73 +163,73 @@ def _glance(X: Any, true: NDArray[np.bool_], predicted: NDArray[np.bool_], n_giv
 
 
 def _by_label(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[list[float | None]]:
-    """For each label: samples, times predicted, precision, recall and F1; None where a share is not defined."""
+    """Per label: number of samples, number predicted, precision, recall and F1; None where undefined."""
     columns = zip(*(values.tolist() for values in metrics.evaluate_labels(true, predicted).values()), strict=True)
     return [[None if np.isnan(value) else value for value in row] for row in columns]
 
 
-def _mistakes(
-    true: NDArray[np.bool_], predicted: NDArray[np.bool_], P: NDArray[np.float64] | None
+def _rank_mistakes(
+    true: NDArray[np.bool_], predicted: NDArray[np.bool_], probabilities: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """F1 of each sample, and the samples that are not right, the largest mistake first.
+    """F1 of each sample, and the indices of the samples with wrong labels, largest mistake first.
 
-    By F1; among equals by how sure the model was of what is wrong, the sum of ``abs(y - p)`` over those labels.
+    The order is by increasing F1, then by decreasing sum of ``abs(y - p)`` over the wrong labels.
     """
-    total = true.sum(axis=1) + predicted.sum(axis=1)
-    f1 = np.where(total == 0, 1.0, 2 * (true & predicted).sum(axis=1) / np.maximum(total, 1))
+    n_labels = true.sum(axis=1) + predicted.sum(axis=1)
+    f1 = np.where(n_labels == 0, 1.0, 2 * (true & predicted).sum(axis=1) / np.maximum(n_labels, 1))
     wrong = true != predicted
-    sure = (wrong if P is None else wrong * np.abs(true - P)).sum(axis=1)
-    order = np.lexsort((-sure, f1))
+    errors = (wrong if probabilities is None else wrong * np.abs(true - probabilities)).sum(axis=1)
+    order = np.lexsort((-errors, f1))
     return f1, order[f1[order] < 1]
 
 
-def _to_explain(order: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
-    """Samples to take apart: the largest mistakes, and a random part of all others."""
-    others = np.setdiff1d(np.arange(n), order)
-    n_others = min(max(most - len(order), most * 2 // 5), len(others))
-    first = order[: max(most - n_others, 0)]
-    return np.sort(np.concatenate([first, np.random.default_rng(0).choice(others, n_others, replace=False)]))
+def _choose_explained(mistakes: NDArray[np.intp], n: int, n_explained: int) -> NDArray[np.intp]:
+    """Samples to explain: the largest mistakes, and others drawn at random, which are at least 40 % if possible."""
+    others = np.setdiff1d(np.arange(n), mistakes)
+    n_others = min(max(n_explained - len(mistakes), n_explained * 2 // 5), len(others))
+    largest = mistakes[: max(n_explained - n_others, 0)]
+    return np.sort(np.concatenate([largest, np.random.default_rng(0).choice(others, n_others, replace=False)]))
 
 
-def _apart(
+def _explain(
     model: Any,
-    X: Any,
-    true: NDArray[np.bool_],
-    predicted: NDArray[np.bool_],
-    chosen: NDArray[np.intp],
+    samples: _Samples,
+    rows: NDArray[np.intp],
     feature_names: Any,
-    labels: NDArray[Any],
+    label_names: NDArray[Any],
     shape: tuple[int, int] | None,
 ) -> ExplainedSamples:
-    apart = ExplainedSamples(shape)
-    if not chosen.size:
-        return apart
-    some = X.iloc[chosen] if hasattr(X, "iloc") else (X.tocsr() if issparse(X) else np.asarray(X))[chosen]
-    features = getattr(model, "feature_names_", None) if feature_names is None else feature_names
-    if features is None and shape is not None and not hasattr(model, "feature_names_in_"):
-        features = [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
-    terms = {"feature_names": features, "label_names": labels}
-    by_prediction = model.explain(some, predicted[chosen], **terms)
-    by_truth = model.explain(some, true[chosen], **terms)
-    for row, mine, other in zip(chosen, by_prediction, by_truth, strict=True):
-        same = np.array_equal(true[row], predicted[row])
-        apart.add(int(row), mine, None if same else other)
-    return apart
+    explained = ExplainedSamples(shape)
+    if not rows.size:
+        return explained
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_", None)
+    if feature_names is None and shape is not None and not hasattr(model, "feature_names_in_"):
+        feature_names = [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
+    X, true, predicted = _rows(samples.X, rows), samples.true[rows], samples.predicted[rows]
+    names = {"feature_names": feature_names, "label_names": label_names}
+    by_prediction, by_truth = model.explain(X, predicted, **names), model.explain(X, true, **names)
+    for i, row in enumerate(rows):
+        explained.add(int(row), by_prediction[i], None if np.array_equal(true[i], predicted[i]) else by_truth[i])
+    return explained
 
 
 def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:
-    """Labels that come together, and what their subspaces share, in percent; the most frequent labels only."""
-    kept = np.sort(np.argsort(-true.sum(axis=0), kind="stable")[:_ON_MAPS])
-    counts = true[:, kept].T.astype(np.int64) @ true[:, kept].astype(np.int64)
+    """Co-occurrence of the most frequent labels and overlap of their subspaces, in 1/1000."""
+    labels = np.sort(np.argsort(-true.sum(axis=0), kind="stable")[:_MAX_MAP_LABELS])
+    counts = true[:, labels].T.astype(np.int64) @ true[:, labels].astype(np.int64)
     support = np.diag(counts)
-    either = support[:, None] + support - counts
-    angles = label_angles([model.components_[i] for i in kept])
+    union = support[:, None] + support - counts
+    angles = label_angles([model.components_[i] for i in labels])
+    order = angles.order() if len(labels) > 1 else np.array([0])
     return {
-        "together": _ordered(kept, counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(either, 1))),
-        "angles": _ordered(kept, angles.shared, angles.order() if len(kept) > 1 else np.array([0])),
+        "cooccurrence": _ordered_map(
+            labels, counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(union, 1))
+        ),
+        "subspaces": _ordered_map(labels, angles.shared, order),
     }
 
 
-def _ordered(kept: NDArray[np.intp], shares: NDArray[np.float64], order: NDArray[np.intp]) -> dict[str, Any]:
-    percent = np.round(1000 * shares[np.ix_(order, order)]).astype(np.int64)
-    return {"labels": kept[order].tolist(), "permille": percent.tolist()}
+def _ordered_map(labels: NDArray[np.intp], shares: NDArray[np.float64], order: NDArray[np.intp]) -> dict[str, Any]:
+    permille = np.round(1000 * shares[np.ix_(order, order)]).astype(np.int64)
+    return {"labels": labels[order].tolist(), "permille": permille.tolist()}

@@ -1,4 +1,4 @@
-"""Other methods to compare a model with, as they are by default."""
+"""Other methods, with their default parameters, to compare a model with."""
 
 from typing import Any
 
@@ -11,11 +11,12 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sdgs.methods import BinaryRelevance, MLkNN
 
 
-def fitted_rivals(X: Any, Y: Any) -> dict[str, Any]:
-    """Binary relevance and ML-kNN, fitted to samples with known labels, for ``rivals`` of a report.
+def fit_compared_methods(X: Any, Y: Any) -> dict[str, Any]:
+    """Fit binary relevance and ML-kNN, for the parameter ``compared_methods`` of a report.
 
-    They get samples as in the paper's comparison: dense ones that do not lie in [0, 1] are standardised, then all are
-    brought to unit norm. Missing entries are the mean of their column. Their parameters are as by default.
+    The samples are preprocessed as in the paper's comparison: missing entries are replaced by the mean of their column,
+    dense features outside [0, 1] are standardised, and every sample is scaled to unit norm. All parameters have their
+    default values.
 
     Parameters
     ----------
@@ -26,9 +27,9 @@ def fitted_rivals(X: Any, Y: Any) -> dict[str, Any]:
     -------
     dict from names to fitted classifiers
     """
-    outside = not issparse(X) and (np.nanmin(X) < 0 or np.nanmax(X) > 1)
-    found = {}
-    for name, rival in (("Binary relevance", BinaryRelevance()), ("ML-kNN", MLkNN())):
-        steps = [SimpleImputer(keep_empty_features=True), *([StandardScaler()] if outside else []), Normalizer(), rival]
-        found[name] = make_pipeline(*steps).fit(X, Y)
-    return found
+    standardize = not issparse(X) and (np.nanmin(X) < 0 or np.nanmax(X) > 1)
+    scalers = [*([StandardScaler()] if standardize else []), Normalizer()]
+    return {
+        name: make_pipeline(SimpleImputer(keep_empty_features=True), *scalers, classifier).fit(X, Y)
+        for name, classifier in (("Binary relevance", BinaryRelevance()), ("ML-kNN", MLkNN()))
+    }

@@ -1,21 +1,21 @@
-// What the page knows, and small tools that all parts use. Text only ever gets into the page as text.
+// The data of the page and helpers of all parts. Names are inserted as text, never as HTML.
 const content = JSON.parse(document.getElementById("content").textContent);
 const byId = id => document.getElementById(id);
 const n = content.data.n, k = content.data.k;
 
 function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
-  return found.buffer;
+  const raw = atob(text), array = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) array[i] = raw.charCodeAt(i);
+  return array.buffer;
 }
 
-// Samples as cells: those of sample i are starts[i] to starts[i + 1], the most probable first.
+// A cell is a sample and a label. The cells of sample i are starts[i] to starts[i + 1], largest probability first.
 const cells = new Uint16Array(bytes(content.cells.cells));
 const labelOf = new (content.cells.wide ? Uint32Array : Uint16Array)(bytes(content.cells.labels));
 const starts = new Uint32Array(n + 1);
 new Uint32Array(bytes(content.cells.counts)).forEach((count, i) => { starts[i + 1] = starts[i] + count; });
 const mistakes = new Uint32Array(bytes(content.mistakes));
-const LEVEL = 1023, TRUE = 1024, PREDICTED = 2048;
+const STEP = 1023, TRUE = 1024, PREDICTED = 2048;  // bits of a cell
 
 function make(tag, attributes = {}, ...children) {
   const element = tag.startsWith("svg:")
@@ -28,17 +28,17 @@ function make(tag, attributes = {}, ...children) {
 const percent = share => share === null ? "–" : (100 * share).toFixed(1);
 const nameOf = i => content.names ? content.names[i] : `${i}`;
 
-// For screen readers, in a place that is announced when it changes. Keys that are typed cut off what is being said: so what
-// is found while somebody types is said after a pause.
-const spoken = new Map();
-function speak(place, text, pause = 0) {
-  clearTimeout(spoken.get(place));
-  place.textContent = "";
-  spoken.set(place, setTimeout(() => { place.textContent = text; }, pause));
+// Screen readers announce a status element when its text changes. Typing interrupts them, so results of a search are
+// announced after a pause.
+const timers = new Map();
+function announce(status, text, pause = 0) {
+  clearTimeout(timers.get(status));
+  status.textContent = "";
+  timers.set(status, setTimeout(() => { status.textContent = text; }, pause));
 }
-const TYPING = 700;  // milliseconds
+const TYPING_PAUSE = 700;  // milliseconds
 
-// Many events, one drawing.
+// Draw at most once per frame, however many events there are.
 function inFrame(draw) {
   let waiting = false;
   return () => {
@@ -48,12 +48,12 @@ function inFrame(draw) {
   };
 }
 
-// Boxes that scroll are stops for the keyboard, which then scrolls them; others need not be.
+// Only boxes that scroll can be focused, so that the keyboard can scroll them.
 {
-  const stop = box => {
+  const updateFocus = box => {
     const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
     if (scrolls) box.setAttribute("tabindex", "0"); else box.removeAttribute("tabindex");
   };
-  const watch = new ResizeObserver(entries => entries.forEach(entry => stop(entry.target.closest(".scroll"))));
+  const watch = new ResizeObserver(entries => entries.forEach(entry => updateFocus(entry.target.closest(".scroll"))));
   for (const box of document.querySelectorAll(".scroll")) for (const part of [box, box.firstElementChild]) watch.observe(part);
 }

@@ -1,82 +1,82 @@
 
-// Choose or search a sample, step through the mistakes, see it come apart.
-const SHOWN = 200;  // samples in the list at a time
+// Choose or search a sample, go through the mistakes, and see its decomposition.
+const LIST_SIZE = 200;  // samples in the list at a time
 const which = byId("which"), sampleSearch = byId("sample-search"), list = byId("list");
 const isMistake = new Uint8Array(n);
 mistakes.forEach(i => { isMistake[i] = 1; });
-let matches = [], at = 0, listed = null;
+let matches = [], position = 0, firstListed = null;
 
-// A sample matches by its name or number, or by one of its labels; after "label:" only by labels. What is somebody's
-// whole name means nobody else.
-function matching(pool, text) {
+// A sample matches by its name or number, or by one of its labels; after "label:" only by labels. If the text is the whole
+// name of a sample or label, other names that contain it do not match.
+function search(pool, text) {
   const [, prefix, typed] = text.trim().toLowerCase().match(/^(label:)?\s*(.*)$/s);
   if (!typed) return pool;
-  const among = names => {
+  const matchNames = names => {
     const exact = names.map(name => name === typed);
     return exact.includes(true) ? exact : names.map(name => name.includes(typed));
   };
-  const labels = among(content.labels.map(name => name.toLowerCase()));
-  const named = prefix ? null : content.names ? among(content.names.map(name => name.toLowerCase())) : { [typed]: true };
+  const labelMatches = matchNames(content.labels.map(name => name.toLowerCase()));
+  const nameMatches = prefix ? null : content.names ? matchNames(content.names.map(name => name.toLowerCase())) : { [typed]: true };
   return pool.filter(i => {
-    if (named && named[i]) return true;
+    if (nameMatches && nameMatches[i]) return true;
     for (let c = starts[i]; c < starts[i + 1]; c++) {
-      if (cells[c] & (TRUE | PREDICTED) && labels[labelOf[c]]) return true;
+      if (cells[c] & (TRUE | PREDICTED) && labelMatches[labelOf[c]]) return true;
     }
     return false;
   });
 }
 
 function f1Of(i) {
-  let size = 0, given = 0, both = 0;
+  let nTrue = 0, nPredicted = 0, nBoth = 0;
   for (let c = starts[i]; c < starts[i + 1]; c++) {
-    size += (cells[c] & TRUE) > 0;
-    given += (cells[c] & PREDICTED) > 0;
-    both += (cells[c] & TRUE) > 0 && (cells[c] & PREDICTED) > 0;
+    nTrue += (cells[c] & TRUE) > 0;
+    nPredicted += (cells[c] & PREDICTED) > 0;
+    nBoth += (cells[c] & TRUE) > 0 && (cells[c] & PREDICTED) > 0;
   }
-  return size + given ? 2 * both / (size + given) : 1;
+  return nTrue + nPredicted ? 2 * nBoth / (nTrue + nPredicted) : 1;
 }
 
-function setOf(i, flag) {
+function labelNames(i, flag) {
   const names = [];
   for (let c = starts[i]; c < starts[i + 1]; c++) if (cells[c] & flag) names.push(content.labels[labelOf[c]]);
   return names.length ? names.join(", ") : "none";
 }
 
-// What is spoken when something else comes up; the list speaks for itself.
-function describe() {
+// Announced when a button or key selects another sample; the list announces its own selection.
+function announceSample() {
   if (!matches.length) return;
-  const i = matches[at];
-  speak(byId("said"), `${byId("place").textContent}. Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %. True: ${setOf(i, TRUE)}. Predicted: ${setOf(i, PREDICTED)}.`);
+  const i = matches[position];
+  announce(byId("announcement"), `${byId("position").textContent}. Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %. True: ${labelNames(i, TRUE)}. Predicted: ${labelNames(i, PREDICTED)}.`);
 }
 
-function find() {
+function updateMatches() {
   const everything = Array.from({ length: n }, (_, i) => i);
   const pools = {
     mistakes: () => [...mistakes],
     right: () => everything.filter(i => !isMistake[i]),
-    apart: () => everything.filter(i => content.apart[i]),
+    explained: () => everything.filter(i => content.explained[i]),
     all: () => everything,
   };
-  matches = matching(pools[which.value](), sampleSearch.value);
-  listed = null;
+  matches = search(pools[which.value](), sampleSearch.value);
+  firstListed = null;
   show(0);
 }
 
-function show(place) {
-  at = Math.min(Math.max(place, 0), Math.max(matches.length - 1, 0));
-  const first = Math.floor(at / SHOWN) * SHOWN;
-  if (listed !== first) {
-    list.replaceChildren(...matches.slice(first, first + SHOWN).map((i, j) => make("option", { value: first + j },
-      `${isMistake[i] ? "✗" : "✓"} ${nameOf(i)} · F1 ${percent(f1Of(i))} · ${setOf(i, TRUE)}`)));
-    listed = first;
+function show(newPosition) {
+  position = Math.min(Math.max(newPosition, 0), Math.max(matches.length - 1, 0));
+  const first = Math.floor(position / LIST_SIZE) * LIST_SIZE;
+  if (firstListed !== first) {
+    list.replaceChildren(...matches.slice(first, first + LIST_SIZE).map((i, j) => make("option", { value: first + j },
+      `${isMistake[i] ? "✗" : "✓"} ${nameOf(i)} · F1 ${percent(f1Of(i))} · ${labelNames(i, TRUE)}`)));
+    firstListed = first;
   }
-  list.value = `${at}`;
-  // Not disabled, which would take the focus away from who steps with the keyboard.
-  byId("back").setAttribute("aria-disabled", at === 0);
-  byId("on").setAttribute("aria-disabled", at >= matches.length - 1);
+  list.value = `${position}`;
+  // Not disabled, because a disabled button loses the keyboard focus.
+  byId("previous").setAttribute("aria-disabled", position === 0);
+  byId("next").setAttribute("aria-disabled", position >= matches.length - 1);
   byId("sample").hidden = !matches.length;
-  byId("place").textContent = matches.length ? `${at + 1} of ${matches.length.toLocaleString("en")}` : "There is no such sample.";
-  if (matches.length) showSample(matches[at]);
+  byId("position").textContent = matches.length ? `${position + 1} of ${matches.length.toLocaleString("en")}` : "No sample matches.";
+  if (matches.length) showSample(matches[position]);
 }
 
 function verdict(cell) {
@@ -86,71 +86,71 @@ function verdict(cell) {
 
 function showSample(i) {
   byId("sample-name").textContent = `Sample ${nameOf(i)}: F1 ${percent(f1Of(i))} %`;
-  const apart = content.apart[i], radios = [...byId("into").querySelectorAll("input")];
-  byId("into").hidden = !apart || !apart.true;
-  const into = apart && apart.true && radios.find(radio => radio.checked).value === "true" ? apart.true : apart && apart.predicted;
-  const lines = [];
+  const both = content.explained[i], target = byId("target").querySelector(":checked").value;
+  byId("target").hidden = !both || !both.true;
+  const explained = both && (both[target] || both.predicted);
+  const rows = [];
   for (let c = starts[i]; c < starts[i + 1]; c++) {
-    const matters = cells[c] & (TRUE | PREDICTED);
-    if (!matters && (lines.length >= 12 || (cells[c] & LEVEL) < 50)) continue;
-    const [words, tone] = verdict(cells[c]), level = cells[c] & LEVEL, label = labelOf[c];
-    const place = into ? into.labels.indexOf(label) : -1, share = place < 0 ? "" : `${(100 * into.shares[place]).toFixed(0)} %`;
-    const alone = place < 0 ? "" : `${(100 * into.unique[place]).toFixed(0)} %`;
-    const chance = content.has_probabilities ? [make("svg:svg", { class: "chance", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-      make("svg:rect", { width: level / 10, height: 10 })), (level / content.steps).toFixed(3)] : ["–"];
-    lines.push(make("tr", {}, make("td", { class: `text ${tone}` }, make("span", { class: "sign" }, words)),
-      make("th", { class: "text wrap", scope: "row" }, content.labels[label]), make("td", {}, ...chance), make("td", {}, share), make("td", {}, alone)));
+    const relevant = cells[c] & (TRUE | PREDICTED), step = cells[c] & STEP, label = labelOf[c];
+    if (!relevant && (rows.length >= 12 || step < 50)) continue;
+    const [text, tone] = verdict(cells[c]), part = explained ? explained.labels.indexOf(label) : -1;
+    const share = shares => part < 0 ? "" : `${(100 * shares[part]).toFixed(0)} %`;
+    const probability = content.has_probabilities ? [make("svg:svg", { class: "probability", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+      make("svg:rect", { width: 100 * step / content.n_steps, height: 10 })), (step / content.n_steps).toFixed(3)] : ["–"];
+    rows.push(make("tr", {}, make("td", { class: `text ${tone}` }, make("span", { class: "sign" }, text)),
+      make("th", { class: "text wrap", scope: "row" }, content.labels[label]), make("td", {}, ...probability),
+      make("td", {}, share(explained?.shares)), make("td", {}, share(explained?.unique_shares))));
   }
-  if (!lines.length) lines.push(make("tr", {}, make("td", { class: "text", colspan: 5 }, "It has no label and gets none.")));
-  byId("verdicts").tBodies[0].replaceChildren(...lines);
-  byId("apart").hidden = !into;
-  byId("not-apart").hidden = !!into;
-  if (!into) return;
-  byId("picture").replaceChildren(...(content.shape ? images(into) : bars(into)));
-  byId("words").replaceChildren(...into.words.map(line => make("li", {}, line)));
-  byId("odd").tBodies[0].replaceChildren(...into.odd.map(([feature, value, expected, corrupted]) => make("tr", {},
+  if (!rows.length) rows.push(make("tr", {}, make("td", { class: "text", colspan: 5 }, "No true and no predicted labels.")));
+  byId("verdicts").tBodies[0].replaceChildren(...rows);
+  byId("decomposition").hidden = !explained;
+  byId("not-decomposed").hidden = !!explained;
+  if (!explained) return;
+  byId("picture").replaceChildren(...(content.shape ? images(explained) : bars(explained)));
+  byId("sentences").replaceChildren(...explained.sentences.map(line => make("li", {}, line)));
+  byId("residuals").tBodies[0].replaceChildren(...explained.residuals.map(([feature, value, expected, corrupted]) => make("tr", {},
     make("th", { class: "text wrap", scope: "row" }, content.features[feature]), make("td", {}, number(value)),
     make("td", {}, number(expected)), make("td", { class: "text warm" }, corrupted ? "! looks corrupted" : ""))));
 }
 
-// From the table of labels.
-function lookFor(label) {
+// Called by the table of labels.
+function showSamplesWith(label) {
   sampleSearch.value = `label: ${label}`;
   which.value = "mistakes";
-  find();
+  updateMatches();
   if (!matches.length) {
     which.value = "all";
-    find();
+    updateMatches();
   }
   byId("explorer").scrollIntoView();
   sampleSearch.focus({ preventScroll: true });
 }
 
-function step(by) {
-  show(at + by);
-  describe();
+function move(by) {
+  show(position + by);
+  announceSample();
 }
 
-function search() {
-  find();
-  const found = matches.length === 1 ? "1 sample" : `${matches.length.toLocaleString("en")} samples`;
-  speak(byId("said"), matches.length ? found : byId("place").textContent, TYPING);
+function updateAndAnnounce() {
+  updateMatches();
+  const count = matches.length === 1 ? "1 sample" : `${matches.length.toLocaleString("en")} samples`;
+  announce(byId("announcement"), matches.length ? count : byId("position").textContent, TYPING_PAUSE);
 }
 
-which.addEventListener("change", search);
-sampleSearch.addEventListener("input", inFrame(search));
+which.addEventListener("change", updateAndAnnounce);
+sampleSearch.addEventListener("input", inFrame(updateAndAnnounce));
 list.addEventListener("change", () => show(Number(list.value)));
-byId("back").addEventListener("click", () => step(-1));
-byId("on").addEventListener("click", () => step(1));
-byId("into").addEventListener("change", () => show(at));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(at));
-// Keys work where the focus is in the explorer, on nothing that takes them itself. A click gets it there.
+byId("previous").addEventListener("click", () => move(-1));
+byId("next").addEventListener("click", () => move(1));
+byId("target").addEventListener("change", () => show(position));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(position));
+// Keys work if the focus is inside the explorer, as after a click, but not on an element that handles keys itself.
 byId("explorer").addEventListener("keydown", event => {
-  const taken = event.target !== event.currentTarget && event.target.matches("input, select, textarea, [tabindex]");
-  if (taken || event.ctrlKey || event.metaKey || event.altKey) return;
+  const handled = event.target !== event.currentTarget && event.target.matches("input, select, textarea, [tabindex]");
+  if (handled || event.ctrlKey || event.metaKey || event.altKey) return;
   const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1 }[event.key];
   if (!by) return;
   event.preventDefault();
-  step(by);
+  move(by);
 });
-find();
+updateMatches();

@@ -1,38 +1,38 @@
 
-// The table of labels: sorted by any column, searched, and at the threshold if asked for.
+// The table of labels: sort by any column, search, and optionally use the threshold.
 {
-  const table = byId("label-table"), body = table.tBodies[0], search = byId("label-search"), checkbox = byId("follow");
+  const table = byId("label-table"), body = table.tBodies[0], search = byId("label-search"), checkbox = byId("at-threshold");
   const rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const texts = content.labels.map(name => name.toLowerCase());
-  let values = content.by_label, sorted = -1, upwards = false;
+  let values = content.by_label, sortedBy = -1, ascending = false;
 
   const atThreshold = () => {
-    const t = threshold(), given = new Uint32Array(k), both = new Uint32Array(k);
+    const t = threshold(), nPredicted = new Uint32Array(k), nBoth = new Uint32Array(k);
     for (let c = 0; c < cells.length; c++) {
-      if ((cells[c] & LEVEL) < t) continue;
-      given[labelOf[c]]++;
-      if (cells[c] & TRUE) both[labelOf[c]]++;
+      if ((cells[c] & STEP) < t) continue;
+      nPredicted[labelOf[c]]++;
+      if (cells[c] & TRUE) nBoth[labelOf[c]]++;
     }
     return content.by_label.map(([support], i) => [
       support,
-      given[i],
-      given[i] ? both[i] / given[i] : null,
-      support ? both[i] / support : null,
-      support + given[i] ? 2 * both[i] / (support + given[i]) : null,
+      nPredicted[i],
+      nPredicted[i] ? nBoth[i] / nPredicted[i] : null,
+      support ? nBoth[i] / support : null,
+      support + nPredicted[i] ? 2 * nBoth[i] / (support + nPredicted[i]) : null,
     ]);
   };
 
-  const order = () => {
-    if (sorted < 0) return;
-    const sign = upwards ? 1 : -1;
-    const places = rows.map((_, i) => i);
-    if (sorted === 0) places.sort((a, b) => sign * content.labels[a].localeCompare(content.labels[b], undefined, { numeric: true }));
-    else places.sort((a, b) => {
-      const [left, right] = [values[a][sorted - 1], values[b][sorted - 1]];
+  const sortRows = () => {
+    if (sortedBy < 0) return;
+    const sign = ascending ? 1 : -1;
+    const order = rows.map((_, i) => i);
+    if (sortedBy === 0) order.sort((a, b) => sign * content.labels[a].localeCompare(content.labels[b], undefined, { numeric: true }));
+    else order.sort((a, b) => {
+      const [left, right] = [values[a][sortedBy - 1], values[b][sortedBy - 1]];
       if (left === null || right === null) return (left === null) - (right === null);
       return sign * (left - right);
     });
-    body.append(...places.map(i => rows[i]));
+    body.append(...order.map(i => rows[i]));
   };
 
   const fill = () => {
@@ -44,27 +44,27 @@
   };
 
   const filter = () => {
-    const wanted = search.value.trim().toLowerCase();
-    let found = 0;
-    rows.forEach((row, i) => { found += !(row.hidden = !texts[i].includes(wanted)); });
-    byId("label-count").textContent = `${found.toLocaleString("en")} of ${k.toLocaleString("en")} labels`;
+    const typed = search.value.trim().toLowerCase();
+    let nMatches = 0;
+    rows.forEach((row, i) => { nMatches += !(row.hidden = !texts[i].includes(typed)); });
+    byId("label-count").textContent = `${nMatches.toLocaleString("en")} of ${k.toLocaleString("en")} labels`;
   };
 
   heads.forEach((head, i) => head.firstElementChild.addEventListener("click", () => {
-    upwards = sorted === i ? !upwards : i === 0;
-    sorted = i;
-    heads.forEach((other, j) => other.setAttribute("aria-sort", j !== i ? "none" : upwards ? "ascending" : "descending"));
-    order();
+    ascending = sortedBy === i ? !ascending : i === 0;
+    sortedBy = i;
+    heads.forEach((other, j) => other.setAttribute("aria-sort", j !== i ? "none" : ascending ? "ascending" : "descending"));
+    sortRows();
   }));
   search.addEventListener("input", inFrame(() => {
     filter();
-    speak(byId("label-said"), byId("label-count").textContent, TYPING);
+    announce(byId("label-announcement"), byId("label-count").textContent, TYPING_PAUSE);
   }));
-  // The order stays while the slider moves, or rows would jump about; it is made anew on the next click.
+  // Moving the slider does not sort again, so that rows do not jump.
   if (checkbox) {
-    checkbox.addEventListener("change", () => { fill(); order(); });
-    whenMoved.push(() => { if (checkbox.checked) fill(); });
+    checkbox.addEventListener("change", () => { fill(); sortRows(); });
+    thresholdListeners.push(() => { if (checkbox.checked) fill(); });
   }
-  rows.forEach((row, i) => row.querySelector("button").addEventListener("click", () => lookFor(content.labels[i])));
+  rows.forEach((row, i) => row.querySelector("button").addEventListener("click", () => showSamplesWith(content.labels[i])));
   filter();
 }

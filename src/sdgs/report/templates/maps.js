@@ -1,41 +1,42 @@
 
-// Maps of labels on canvases, with what the pointer is on in words; and as tables: the strongest pairs, or all of a label.
+// Heat maps of labels with a sentence for the cell at the pointer, and the same as a table: the pairs with the largest shares, or
+// all pairs of a label.
 const CIVIDIS = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
 
 function heat(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (CIVIDIS.length - 1), low = Math.min(Math.floor(at), CIVIDIS.length - 2);
-  const mixed = CIVIDIS[low].map((part, i) => Math.round(part + (at - low) * (CIVIDIS[low + 1][i] - part)));
+  const scaled = Math.min(Math.max(share, 0), 1) * (CIVIDIS.length - 1), low = Math.min(Math.floor(scaled), CIVIDIS.length - 2);
+  const mixed = CIVIDIS[low].map((part, i) => Math.round(part + (scaled - low) * (CIVIDIS[low + 1][i] - part)));
   return `rgb(${mixed})`;
 }
 
-function drawMap(figure, map, sentence) {
-  const canvas = figure.querySelector("canvas"), readout = figure.querySelector(".readout");
+function drawMap(figure, map, describePair) {
+  const canvas = figure.querySelector("canvas"), pointed = figure.querySelector(".pointed");
   const size = map.labels.length, names = map.labels.map(i => content.labels[i]);
   const pairs = [];
   map.permille.forEach((row, i) => row.forEach((value, j) => { if (i !== j) pairs.push([value, i, j]); }));
   pairs.sort((a, b) => b[0] - a[0]);
-  // A few twins among many labels must not leave all others in the dark.
+  // A few very similar pairs among many labels would leave all other cells dark.
   const brightest = pairs.length ? Math.max(pairs[Math.floor(pairs.length * 0.005)][0], 50) : 1000;
-  const words = (value, i, j) => sentence(names[i], names[j], (value / 10).toFixed(1));
-  const strongest = pairs.slice(0, 20).filter(pair => pair[0] > 0), chosen = figure.querySelector("select");
-  const rest = strongest.length ? `The strongest: ${words(...strongest[0])}` : "No two labels have anything in common.";
-  canvas.setAttribute("aria-label", `A map of ${size} labels. ${rest} The table below has more.`);
-  chosen.append(...names.map((name, i) => make("option", { value: i }, name)));
+  const describe = (value, i, j) => describePair(names[i], names[j], (value / 10).toFixed(1));
+  const largest = pairs.slice(0, 20).filter(pair => pair[0] > 0), select = figure.querySelector("select");
+  const summary = largest.length ? `Largest share: ${describe(...largest[0])}` : "All shares are zero.";
+  canvas.setAttribute("aria-label", `A map of ${size} labels. ${summary} The table below has more.`);
+  select.append(...names.map((name, i) => make("option", { value: i }, name)));
   const fill = () => {
-    const some = chosen.value ? pairs.filter(pair => pair[1] === Number(chosen.value) && pair[0] > 0) : strongest;
-    const rows = some.map(([value, i, j]) => make("tr", {},
+    const shown = select.value ? pairs.filter(pair => pair[1] === Number(select.value) && pair[0] > 0) : largest;
+    const rows = shown.map(([value, i, j]) => make("tr", {},
       make("td", { class: "text wrap" }, names[i]), make("td", { class: "text wrap" }, names[j]), make("td", {}, (value / 10).toFixed(1))));
-    const nothing = make("tr", {}, make("td", { class: "text", colspan: 3 }, "It has nothing in common with others."));
-    figure.querySelector("tbody").replaceChildren(...(rows.length ? rows : [nothing]));
+    const empty = make("tr", {}, make("td", { class: "text", colspan: 3 }, "All shares are zero."));
+    figure.querySelector("tbody").replaceChildren(...(rows.length ? rows : [empty]));
   };
-  chosen.addEventListener("change", fill);
+  select.addEventListener("change", fill);
   fill();
 
-  const fits = (pen, name, room) => {
-    if (pen.measureText(name).width <= room) return name;
-    let kept = name.length;
-    while (kept > 1 && pen.measureText(name.slice(0, kept) + "…").width > room) kept--;
-    return name.slice(0, kept) + "…";
+  const shorten = (pen, name, width) => {
+    if (pen.measureText(name).width <= width) return name;
+    let length = name.length;
+    while (length > 1 && pen.measureText(name.slice(0, length) + "…").width > width) length--;
+    return name.slice(0, length) + "…";
   };
   let left = 0, side = 1;
   const draw = () => {
@@ -44,7 +45,7 @@ function drawMap(figure, map, sentence) {
     pen.font = font;
     left = Math.min(Math.max(...names.map(name => pen.measureText(name).width)) + 8, width * 0.3);
     side = Math.min((width - left) / size, 46);
-    const height = left + side * size + 26, gap = side < 14 ? -0.3 : 1;  // overlapping a little, where lines would be a veil
+    const height = left + side * size + 26, gap = side < 14 ? -0.3 : 1;  // small cells overlap: thin lines between them would make the map pale
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.height = `${height}px`;
@@ -64,7 +65,7 @@ function drawMap(figure, map, sentence) {
         }
       }
       if (i % step) continue;
-      const name = fits(pen, names[i], left - 6);
+      const name = shorten(pen, names[i], left - 6);
       pen.fillStyle = ink;
       pen.textAlign = "right";
       pen.fillText(name, left - 4, left + (i + 0.5) * side);
@@ -85,20 +86,20 @@ function drawMap(figure, map, sentence) {
     pen.textAlign = "right";
     pen.fillText("0 %", left - 4, bottom + 5);
     pen.textAlign = "left";
-    const more = pairs.length && pairs[0][0] > brightest ? " and more" : "";
+    const more = pairs.length && pairs[0][0] > brightest ? " or more" : "";
     pen.fillText(`${(brightest / 10).toFixed(0)} %${more}`, left + scale + 6, bottom + 5);
   };
   canvas.addEventListener("pointermove", event => {
-    const at = canvas.getBoundingClientRect();
-    const j = Math.floor((event.clientX - at.left - left) / side), i = Math.floor((event.clientY - at.top - left) / side);
+    const box = canvas.getBoundingClientRect();
+    const j = Math.floor((event.clientX - box.left - left) / side), i = Math.floor((event.clientY - box.top - left) / side);
     const inside = i >= 0 && j >= 0 && i < size && j < size && i !== j;
-    readout.textContent = inside ? words(map.permille[i][j], i, j) : rest;
+    pointed.textContent = inside ? describe(map.permille[i][j], i, j) : summary;
   });
-  readout.textContent = rest;
+  pointed.textContent = summary;
   addEventListener("resize", inFrame(draw));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw();
 }
 
-drawMap(byId("together"), content.maps.together, (a, b, share) => `Of the samples with ${a}, ${share} % have ${b} too.`);
-drawMap(byId("angles"), content.maps.angles, (a, b, share) => `Of the subspace of ${a}, ${share} % lies in that of ${b}.`);
+drawMap(byId("cooccurrence"), content.maps.cooccurrence, (a, b, share) => `${share} % of the samples with ${a} also have ${b}.`);
+drawMap(byId("subspaces"), content.maps.subspaces, (a, b, share) => `${share} % of the subspace of ${a} lies in that of ${b}.`);

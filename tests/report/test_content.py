@@ -1,4 +1,4 @@
-"""What the page of a model says, without a browser."""
+"""The content of the page, and the page without a browser."""
 
 import base64
 import json
@@ -13,93 +13,106 @@ from scipy.sparse import csr_array
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.methods import BinaryRelevance
-from sdgs.metrics import evaluate
-from sdgs.report import fitted_rivals, model_content, write_model_report
+from sdgs.metrics import METRICS, Metric, evaluate
+from sdgs.report import fit_compared_methods, model_content, write_model_report
+from sdgs.report._packed_labels import pack_labels
 
 
 @pytest.fixture(scope="module")
-def made():
-    """A model, samples that it does not know, and their labels."""
+def fitted():
+    """A model, held-out samples, and their labels."""
     data = make_label_subspaces(400, 20, 6, n_components=2, noise=0.5, random_state=0)
     model = SDGSClassifier(n_components=2, random_state=0).fit(data.X[:200], data.Y[:200])
     return model, data.X[200:], data.Y[200:]
 
 
-def unpacked(content):
-    """True, predicted and thousandths of probabilities, (n, k), from the cells."""
+def unpack(content):
+    """True labels, predicted labels and steps of the probabilities, (n, k), from the cells."""
 
     def array(name, dtype):
         return np.frombuffer(base64.b64decode(content["cells"][name]), dtype=dtype)
 
     rows = np.repeat(np.arange(content["data"]["n"]), array("counts", "<u4"))
     cells, labels = array("cells", "<u2"), array("labels", "<u2")
-    found = np.zeros((3, content["data"]["n"], content["data"]["k"]), dtype=int)
-    found[:, rows, labels] = cells >> 10 & 1, cells >> 11 & 1, cells & 1023
+    matrices = np.zeros((3, content["data"]["n"], content["data"]["k"]), dtype=int)
+    matrices[:, rows, labels] = cells >> 10 & 1, cells >> 11 & 1, cells & 1023
     for i in range(content["data"]["n"]):
         assert (np.diff((cells & 1023)[rows == i].astype(int)) <= 0).all()
-    return found[0] == 1, found[1] == 1, found[2]
+    return matrices[0] == 1, matrices[1] == 1, matrices[2]
 
 
-def test_the_cells_are_the_labels_and_the_probabilities(made):
-    model, X, Y = made
+def test_cells_hold_labels_and_probabilities(fitted):
+    model, X, Y = fitted
     content = model_content(model, X, Y)
-    true, predicted, levels = unpacked(content)
+    true, predicted, steps = unpack(content)
     np.testing.assert_array_equal(true, Y == 1)
     np.testing.assert_array_equal(predicted, model.predict(X) == 1)
     P = model.predict_proba(X)
     for t in range(10, 1001):
-        np.testing.assert_array_equal(levels >= t, t / 1000 <= P)
+        np.testing.assert_array_equal(steps >= t, t / 1000 <= P)
 
 
-def test_thousandths_are_rounded_down_exactly():
-    from sdgs.report._packed_labels import packed
-
+def test_probabilities_are_rounded_down_exactly():
     P = np.arange(1001)[None] / 1000
     empty = np.zeros(P.shape, dtype=bool)
     for values, expected in ((P, range(10, 1001)), (np.nextafter(P, 0), range(10, 1000))):
-        cells = np.frombuffer(base64.b64decode(packed(empty, empty, values)["cells"]), dtype="<u2")
+        cells = np.frombuffer(base64.b64decode(pack_labels(empty, empty, values)["cells"]), dtype="<u2")
         assert cells.tolist() == sorted(expected, reverse=True)
 
 
-def test_measures_are_those_of_metrics_with_rivals(made):
-    model, X, Y = made
-    rival = BinaryRelevance().fit(X, Y)
-    content = model_content(model, X, Y, rivals={"BR": rival, "nothing": np.zeros_like(Y), "sparse": csr_array(Y)})
+def test_metrics_of_the_model_and_of_compared_methods(fitted):
+    model, X, Y = fitted
+    other = BinaryRelevance().fit(X, Y)
+    compared = {"BR": other, "empty": np.zeros_like(Y), "sparse": csr_array(Y)}
+    content = model_content(model, X, Y, compared_methods=compared)
+    assert [metric["name"] for metric in content["metrics"]] == list(METRICS)
     assert content["values"] == list(evaluate(Y, model.predict(X)).values())
-    found = {line["name"]: line["values"] for line in content["rivals"]}
-    assert found["BR"] == list(evaluate(Y, rival.predict(X)).values())
-    assert found["nothing"] == list(evaluate(Y, np.zeros_like(Y)).values())
-    assert found["sparse"] == [0.0, 1.0, 1.0, 1.0, 1.0]
+    values = {method["name"]: method["values"] for method in content["compared_methods"]}
+    assert values["BR"] == list(evaluate(Y, other.predict(X)).values())
+    assert values["empty"] == list(evaluate(Y, np.zeros_like(Y)).values())
+    assert values["sparse"] == [0.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_a_metric_of_the_registry_is_on_the_page(fitted, tmp_path, monkeypatch):
+    def subset_accuracy(Y_true, Y_pred):
+        return float((np.asarray(Y_true) == np.asarray(Y_pred)).all(axis=1).mean())
+
+    model, X, Y = fitted
+    monkeypatch.setitem(METRICS, "subset_accuracy", Metric("Subset accuracy", subset_accuracy))
+    content = model_content(model, X, Y)
+    assert content["values"][-1] == subset_accuracy(Y, model.predict(X))
+    page = write_model_report(model, X, Y, tmp_path / "page.html").read_text()
+    assert f"{100 * content['values'][-1]:.1f}" in page.partition("Subset accuracy")[2].partition("</tr>")[0]
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
-def test_rivals_learn_from_samples_at_any_scale(form):
+def test_compared_methods_learn_from_samples_at_any_scale(form):
     data = make_label_subspaces(300, 20, 4, n_components=2, noise=0.1, random_state=0)
     X = 1e3 * data.X + 50 if form == "dense" else data.X.copy()
     if form == "missing":
         X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     X = csr_array(X) if form == "sparse" else X
-    nothing = evaluate(data.Y[200:], np.ones_like(data.Y[200:]))["f1"]
-    rivals = fitted_rivals(X[:200], data.Y[:200])
-    assert list(rivals) == ["Binary relevance", "ML-kNN"]
-    assert evaluate(data.Y[200:], rivals["ML-kNN"].predict(X[200:]))["f1"] > nothing
+    constant = evaluate(data.Y[200:], np.ones_like(data.Y[200:]))["f1"]
+    methods = fit_compared_methods(X[:200], data.Y[:200])
+    assert list(methods) == ["Binary relevance", "ML-kNN"]
+    assert evaluate(data.Y[200:], methods["ML-kNN"].predict(X[200:]))["f1"] > constant
 
 
-def test_labels_by_themselves(made):
-    model, X, _ = made
+def test_metrics_per_label(fitted):
+    model, X, _ = fitted
     Z = model.predict(X)
     true = Z.copy()
     true[:, 0] = 0
     true[:, 1] = 1
-    columns = model_content(model, X, true)["by_label"]
-    assert columns[0] == [0, int(Z[:, 0].sum()), 0.0, None, 0.0]
-    assert columns[1][2] == 1.0
-    assert columns[1][3] == pytest.approx(Z[:, 1].mean())
-    assert columns[2] == [int(Z[:, 2].sum()), int(Z[:, 2].sum()), 1.0, 1.0, 1.0]
+    by_label = model_content(model, X, true)["by_label"]
+    assert by_label[0] == [0, int(Z[:, 0].sum()), 0.0, None, 0.0]
+    assert by_label[1][2] == 1.0
+    assert by_label[1][3] == pytest.approx(Z[:, 1].mean())
+    assert by_label[2] == [int(Z[:, 2].sum()), int(Z[:, 2].sum()), 1.0, 1.0, 1.0]
 
 
-def test_mistakes_come_largest_first(made):
-    model, X, Y = made
+def test_mistakes_are_ordered_largest_first(fitted):
+    model, X, Y = fitted
     content = model_content(model, X, Y)
     order = np.frombuffer(base64.b64decode(content["mistakes"]), dtype="<u4")
     Z, P = model.predict(X), model.predict_proba(X)
@@ -112,63 +125,64 @@ def test_mistakes_come_largest_first(made):
     assert content["n_right"] + content["n_mistakes"] == len(Y)
 
 
-def test_parts_sum_to_the_sample(made):
-    model, X, Y = made
-    content = model_content(model, X, Y, feature_names=[f"f{j}" for j in range(20)])
-    assert len(content["apart"]) == len(X)
-    for row, both in content["apart"].items():
-        unit, baseline = model.explain(X[:1]).terms.unit, model.explain(X[:1]).terms.baseline
-        z = (X[row] - (0 if baseline is None else baseline)) / unit
-        for into in (both["predicted"], both["true"] or both["predicted"]):
-            features = [int(content["features"][j][1:]) for j in into["features"]]
-            np.testing.assert_allclose(into["values"], X[row][features], rtol=5e-3)
-            np.testing.assert_allclose(np.sum(into["parts"], axis=1), z[features], atol=0.02 * np.abs(z).max())
-        assert (both["true"] is None) == (model.predict(X[[row]])[0] == Y[row]).all()
-        assert both["predicted"]["words"] == model.explain(
-            X[[row]], feature_names=[f"f{j}" for j in range(20)], label_names=range(6)
-        ).text(0).split("\n")
+def test_parts_sum_to_the_sample(fitted):
+    model, X, Y = fitted
+    names = [f"f{j}" for j in range(20)]
+    content = model_content(model, X, Y, feature_names=names)
+    explanation = model.explain(X, feature_names=names, label_names=range(6))
+    terms, predicted = explanation.terms, model.predict(X)
+    Z = (X - (0 if terms.baseline is None else terms.baseline)) / terms.unit
+    assert len(content["explained"]) == len(X)
+    for row, both in content["explained"].items():
+        z = Z[row]
+        for explained in (both["predicted"], both["true"] or both["predicted"]):
+            features = [int(content["features"][j][1:]) for j in explained["features"]]
+            np.testing.assert_allclose(explained["values"], X[row][features], rtol=5e-3)
+            np.testing.assert_allclose(np.sum(explained["parts"], axis=1), z[features], atol=0.02 * np.abs(z).max())
+        assert (both["true"] is None) == (predicted[row] == Y[row]).all()
+        assert both["predicted"]["sentences"] == explanation.text(row).split("\n")
 
 
-def test_a_bounded_number_of_samples_is_taken_apart_the_largest_mistakes_first(made):
-    model, X, Y = made
+def test_at_most_max_explained_samples_are_decomposed_the_largest_mistakes_first(fitted):
+    model, X, Y = fitted
     content = model_content(model, X, Y, max_explained=20)
     order = np.frombuffer(base64.b64decode(content["mistakes"]), dtype="<u4").tolist()
-    mine = set(content["apart"])
-    assert len(mine) == 20
-    assert mine & set(order) == set(order[: len(mine & set(order))])
-    assert len(mine - set(order)) == 8
-    assert model_content(model, X, Y, max_explained=0)["apart"] == {}
+    explained = set(content["explained"])
+    assert len(explained) == 20
+    assert explained & set(order) == set(order[: len(explained & set(order))])
+    assert len(explained - set(order)) == 8
+    assert model_content(model, X, Y, max_explained=0)["explained"] == {}
 
 
-def test_images_are_the_parts():
+def test_images_sum_to_the_sample():
     data = make_composite_digits(300, max_labels=2, subset="train", random_state=0)
     X, Y = data.X.copy(), data.Y
     model = SDGSClassifier(random_state=0).fit(X, Y)
     X[0, :3] = np.nan
     content = model_content(model, X[:5], Y[:5], shape=(8, 8))
     for row in range(5):
-        into = content["apart"][row]["predicted"]
-        images = np.frombuffer(base64.b64decode(into["images"]), dtype="i1").reshape(-1, 64).astype(float)
+        explained = content["explained"][row]["predicted"]
+        images = np.frombuffer(base64.b64decode(explained["images"]), dtype="i1").reshape(-1, 64).astype(float)
         assert (images[0, :3] == -128).all() == (row == 0)
         seen = images[0] != -128
-        total = images[1:, seen].sum(axis=0) * into["limit"] / 127
-        np.testing.assert_allclose(total, X[row, seen], atol=len(images) * into["limit"] / 127)
+        total = images[1:, seen].sum(axis=0) * explained["limit"] / 127
+        np.testing.assert_allclose(total, X[row, seen], atol=len(images) * explained["limit"] / 127)
     assert all(name.startswith("pixel ") for name in content["features"])
     with pytest.raises(ValueError, match="shape must be the height and width of an image of 64 pixels"):
         model_content(model, X, Y, shape=(8, 9))
 
 
-def test_many_samples_are_drawn_from_and_keep_their_numbers(made):
-    model, X, Y = made
+def test_more_samples_than_max_samples_are_drawn_at_random_and_keep_their_numbers(fitted):
+    model, X, Y = fitted
     content = model_content(model, X, Y, max_samples=50)
     assert content["data"]["n"] == 50
     assert content["data"]["n_given"] == 200
-    true, _, _ = unpacked(content)
+    true, _, _ = unpack(content)
     np.testing.assert_array_equal(true, Y[[int(name) for name in content["names"]]] == 1)
 
 
-def test_names_of_frames_are_known(made):
-    _, X, Y = made
+def test_names_come_from_dataframes(fitted):
+    _, X, Y = fitted
     samples = pd.DataFrame(X, columns=[f"word{j}" for j in range(20)], index=[f"text{i}" for i in range(200)])
     labels = pd.DataFrame(Y, columns=list("abcdef"), index=samples.index)
     model = SDGSClassifier(n_components=2, random_state=0).fit(samples, labels)
@@ -179,8 +193,8 @@ def test_names_of_frames_are_known(made):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_one_class_a_sample_and_sparse_samples(made, sparse):
-    _, X, Y = made
+def test_one_class_per_sample_and_sparse_samples(fitted, sparse):
+    _, X, Y = fitted
     classes = np.array(["red", "green", "blue"])[Y[:, :3].argmax(axis=1)]
     samples = csr_array(np.where(np.abs(X) > 0.1, X, 0)) if sparse else X
     model = SDGSClassifier(n_components=2, random_state=0).fit(samples, classes)
@@ -189,16 +203,16 @@ def test_one_class_a_sample_and_sparse_samples(made, sparse):
     assert content["data"]["by_size"] == [[0, 0], [150, 150]]
 
 
-def test_without_probabilities_there_is_no_threshold(made, tmp_path):
-    _, X, Y = made
+def test_without_probabilities_there_is_no_threshold(fitted, tmp_path):
+    _, X, Y = fitted
     model = SDGSClassifier(n_components=2, readout="norm", random_state=0).fit(X, Y)
     path = write_model_report(model, X, Y, tmp_path / "page.html")
     assert 'id="threshold"' not in path.read_text()
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_content_is_json_and_cannot_end_the_script(made, tmp_path):
-    model, X, Y = made
+def test_content_is_json_and_cannot_end_the_script(fitted, tmp_path):
+    model, X, Y = fitted
     bad = "</script><script>alert(1)</script><!--\u2028"
     page = write_model_report(model, X, Y, tmp_path / "page.html", label_names=[bad] * 6, title=bad).read_text()
     assert "<script>alert" not in page
@@ -212,14 +226,14 @@ def test_content_is_json_and_cannot_end_the_script(made, tmp_path):
         ({"label_names": ["a"]}, "label_names must have 6 names, got 1"),
         ({"sample_names": ["a"]}, "sample_names must have 200 names, got 1"),
         (
-            {"rivals": {"other": np.zeros((200, 2))}},
+            {"compared_methods": {"other": np.zeros((200, 2))}},
             "the prediction of other must have one column for each label, got 2",
         ),
         ({"max_samples": 0}, "max_samples must be an integer >= 1"),
     ],
 )
-def test_mistakes_are_named(made, options, message):
-    model, X, Y = made
+def test_invalid_input_is_rejected(fitted, options, message):
+    model, X, Y = fitted
     with pytest.raises(ValueError, match=message):
         model_content(model, X, Y, **options)
     with pytest.raises(ValueError, match="Y must have one column for each of the 6 labels, got 5"):

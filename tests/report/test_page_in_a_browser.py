@@ -1,4 +1,4 @@
-"""The page of a model in a real browser: Chromium, where it is installed."""
+"""The report page in Chromium; skipped if it is not installed."""
 
 import re
 
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits, make_label_subspaces
-from sdgs.metrics import evaluate
+from sdgs.metrics import METRICS, Metric, evaluate
 from sdgs.report import write_model_report
 
 FEATURES = [f"feature {j}" for j in range(20)]
@@ -16,8 +16,8 @@ LABELS = ["alpha", "beta", "gamma", "delta", "alphabet", "<img src=x onerror=ale
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A model, samples, labels and their page; some samples have no labels at all."""
+def fitted(tmp_path_factory):
+    """A model, samples, labels and their page; some samples have no labels."""
     data = make_label_subspaces(500, 20, 6, n_components=2, noise=0.5, random_state=0)
     X, Y = data.X, data.Y.copy()
     Y[::25] = 0
@@ -32,29 +32,29 @@ def made(tmp_path_factory):
         feature_names=["<b>bold</b>", *FEATURES[1:]],
         label_names=LABELS,
         sample_names=names,
-        rivals={"nothing": np.zeros_like(Y[200:])},
+        compared_methods={"empty": np.zeros_like(Y[200:])},
         max_explained=100,
     )
     return model, X[200:], Y[200:], path
 
 
 @pytest.fixture
-def page(browser, made):
-    """The page, which must say nothing on the console and ask for nothing."""
-    yield from opened(browser, made[3], {"width": 1280, "height": 900})
+def page(browser, fitted):
+    """The page, which must write nothing to the console and load nothing."""
+    yield from open_page(browser, fitted[3], {"width": 1280, "height": 900})
 
 
-def opened(browser, path, viewport, **options):
+def open_page(browser, path, viewport, **options):
     page = browser.new_page(viewport=viewport, **options)
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
+    messages, requests = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("dialog", lambda dialog: messages.append(dialog.message))
     page.goto(path.as_uri())
     yield page
-    assert said == []
-    assert [url for url in asked if url != path.as_uri() and not url.startswith("data:")] == []
+    assert messages == []
+    assert [url for url in requests if url != path.as_uri() and not url.startswith("data:")] == []
     page.close()
 
 
@@ -64,25 +64,26 @@ def move(page, selector, value):
 
 
 def live(page):
+    """The values of the metrics at the threshold."""
     return [
-        float(value) for value in page.eval_on_selector_all(".live[data-measure]", "c => c.map(x => x.dataset.value)")
+        float(value) for value in page.eval_on_selector_all(".live[data-value]", "c => c.map(x => x.dataset.value)")
     ]
 
 
 @pytest.mark.parametrize("threshold", [10, 120, 290, 500, 730, 990, 1000])
-def test_measures_follow_the_slider(page, made, threshold):
-    model, X, Y, _ = made
+def test_metrics_follow_the_slider(page, fitted, threshold):
+    model, X, Y, _ = fitted
     move(page, "#threshold", threshold)
     expected = evaluate(Y, model.predict_proba(X) >= threshold / 1000)
     np.testing.assert_allclose(live(page), list(expected.values()), rtol=0, atol=1e-9)
-    shown = page.eval_on_selector_all(".live[data-measure]", "c => c.map(x => x.textContent)")
+    shown = page.eval_on_selector_all(".live[data-metric]", "c => c.map(x => x.textContent)")
     assert shown == [f"{100 * value:.1f}" for value in live(page)]
     assert page.inner_text("#threshold-value") == f"{threshold / 1000:.2f}"
     assert f"F1 {100 * expected['f1']:.1f} %" in page.get_attribute("#threshold", "aria-valuetext")
 
 
-def test_the_slider_moves_by_keys_and_finds_the_best(page, made):
-    model, X, Y, _ = made
+def test_the_slider_has_keys_and_a_button_for_the_best_f1(page, fitted):
+    model, X, Y, _ = fitted
     page.focus("#threshold")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#threshold-value")).to_have_text("0.51")
@@ -90,18 +91,28 @@ def test_the_slider_moves_by_keys_and_finds_the_best(page, made):
     P = model.predict_proba(X)
     best = max(evaluate(Y, t / 100 <= P)["f1"] for t in range(1, 101))
     assert live(page)[3] == pytest.approx(best, abs=1e-9)
-    expect(page.locator("#best-said")).to_have_text(page.get_attribute("#threshold", "aria-valuetext"))
+    expect(page.locator("#best-announcement")).to_have_text(page.get_attribute("#threshold", "aria-valuetext"))
 
 
-def test_model_and_rivals_stand_beside_it(page, made):
-    model, X, Y, _ = made
+def test_metrics_of_the_model_and_of_compared_methods_are_shown(page, fitted):
+    model, X, Y, _ = fitted
     rows = page.eval_on_selector_all(
-        "#measure-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+        "#metric-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
     )
     for row, value, other in zip(
         rows, evaluate(Y, model.predict(X)).values(), evaluate(Y, np.zeros_like(Y)).values(), strict=False
     ):
         assert (row[1], row[3]) == (f"{100 * value:.1f}", f"{100 * other:.1f}")
+
+
+def test_a_metric_without_a_formula_in_the_page_has_no_value_at_the_threshold(browser, fitted, tmp_path, monkeypatch):
+    model, X, Y, _ = fitted
+    monkeypatch.setitem(METRICS, "constant", Metric("Constant", lambda *_: 0.125))
+    path = write_model_report(model, X, Y, tmp_path / "page.html", max_explained=0)
+    for page in open_page(browser, path, {"width": 1280, "height": 900}):
+        row = page.locator("#metric-table tr", has_text="Constant")
+        assert row.locator("td").all_inner_texts() == ["12.5", "\N{EN DASH}"]
+        assert len(live(page)) == 5
 
 
 def column(page, i):
@@ -128,8 +139,8 @@ def test_labels_are_sorted_by_any_column(page):
         assert page.eval_on_selector_all("#label-table [aria-sort]:not([aria-sort=none])", "all => all.length") == 1
 
 
-def test_labels_are_searched_and_lead_to_their_samples(page, made):
-    _, _, Y, _ = made
+def test_labels_can_be_searched_and_link_to_their_samples(page, fitted):
+    _, _, Y, _ = fitted
     page.fill("#label-search", "ALPHA")
     expect(page.locator("#label-count")).to_have_text("2 of 6 labels")
     assert column(page, 0) == ["alpha", "alphabet"]
@@ -137,123 +148,125 @@ def test_labels_are_searched_and_lead_to_their_samples(page, made):
     assert page.input_value("#sample-search") == "label: alpha"
     for name in page.eval_on_selector_all("#list option", "all => all.map(o => o.textContent.split(' ')[1])"):
         i = int(name.split("-")[1])
-        assert Y[i, 0] or made[0].predict(made[1][[i]])[0, 0]
+        assert Y[i, 0] or fitted[0].predict(fitted[1][[i]])[0, 0]
 
 
-def test_labels_at_the_threshold(page, made):
-    model, X, Y, _ = made
-    page.check("#follow")
+def test_labels_at_the_threshold(page, fitted):
+    model, X, Y, _ = fitted
+    page.check("#at-threshold")
     move(page, "#threshold", 300)
     given = model.predict_proba(X) >= 0.3
     assert column(page, 2) == [str(count) for count in given.sum(axis=0)]
     recall = (given & (Y == 1)).sum(axis=0) / Y.sum(axis=0)
     assert column(page, 4) == [f"{100 * share:.1f}" for share in recall]
-    page.uncheck("#follow")
+    page.uncheck("#at-threshold")
     assert column(page, 2) == [str(count) for count in model.predict(X).sum(axis=0)]
 
 
-def test_mistakes_are_stepped_through_largest_first(page, made):
-    model, X, Y, _ = made
+@pytest.mark.slow
+def test_keys_and_buttons_go_through_mistakes_largest_first(page, fitted):
+    model, X, Y, _ = fitted
     Z = model.predict(X)
     seen = []
     total = int((Z != Y).any(axis=1).sum())
-    assert page.inner_text("#place") == f"1 of {total}"
-    page.keyboard.press("j")  # the focus is elsewhere: letters may be commands of a screen reader
-    assert page.inner_text("#place") == f"1 of {total}"
+    assert page.inner_text("#position") == f"1 of {total}"
+    page.keyboard.press("j")  # ignored outside the section: letters may be commands of a screen reader
+    assert page.inner_text("#position") == f"1 of {total}"
     page.click("#explorer h2")
     for key in ("j", "ArrowRight", "j"):
         seen.append(page.inner_text("#sample-name"))
         page.keyboard.press(key)
-    assert page.inner_text("#place") == f"4 of {total}"
+    assert page.inner_text("#position") == f"4 of {total}"
     for key in ("k", "ArrowLeft", "k"):
         page.keyboard.press(key)
     assert page.inner_text("#sample-name") == seen[0]
-    assert page.get_attribute("#back", "aria-disabled") == "true"
-    assert page.get_attribute("#on", "aria-disabled") == "false"
+    assert page.get_attribute("#previous", "aria-disabled") == "true"
+    assert page.get_attribute("#next", "aria-disabled") == "false"
     scores = []
     for _ in range(40):
         scores.append(float(page.inner_text("#sample-name").split("F1 ")[1].removesuffix(" %")))
-        page.click("#on")
+        page.click("#next")
     assert scores == sorted(scores)
     assert len(set(seen)) == 3
 
 
-def test_keys_are_left_alone_where_one_types(page):
+def test_keys_are_not_shortcuts_in_text_fields(page):
     page.focus("#sample-search")
     page.keyboard.type("jk")
     assert page.input_value("#sample-search") == "jk"
-    expect(page.locator("#place")).to_have_text("There is no such sample.")
+    expect(page.locator("#position")).to_have_text("No sample matches.")
     assert not page.is_visible("#sample")
 
 
-def test_search_finds_by_name_number_and_label(page, made):
-    model, X, Y, _ = made
+def test_search_finds_by_name_number_and_label(page, fitted):
+    model, X, Y, _ = fitted
     page.select_option("#which", "all")
     for text in ("sample-117", "117"):
         page.fill("#sample-search", text)
-        expect(page.locator("#place")).to_have_text("1 of 1")
+        expect(page.locator("#position")).to_have_text("1 of 1")
         assert page.inner_text("#sample-name").startswith("Sample sample-117: F1 ")
     page.fill("#sample-search", "gamma")
     count = int(((Y == 1) | (model.predict(X) == 1))[:, 2].sum())
-    expect(page.locator("#place")).to_have_text(f"1 of {count}")
+    expect(page.locator("#position")).to_have_text(f"1 of {count}")
 
 
-def test_what_is_not_taken_apart_says_so(page):
-    page.select_option("#which", "apart")
-    assert page.inner_text("#place") == "1 of 100"
+@pytest.mark.slow
+def test_samples_without_a_decomposition_say_so(page):
+    page.select_option("#which", "explained")
+    assert page.inner_text("#position") == "1 of 100"
     page.select_option("#which", "right")
-    told = set()
+    visible = set()
     for _ in range(20):
-        told.add((page.is_visible("#not-apart"), page.is_visible("#apart")))
-        page.click("#on")
-    assert told == {(True, False), (False, True)}
+        visible.add((page.is_visible("#not-decomposed"), page.is_visible("#decomposition")))
+        page.click("#next")
+    assert visible == {(True, False), (False, True)}
 
 
-def test_a_sample_is_compared_with_the_truth(page, made):
-    model, X, Y, _ = made
+def test_the_table_compares_predicted_with_true_labels(page, fitted):
+    model, X, Y, _ = fitted
     page.select_option("#which", "all")
     Z, P = model.predict(X), model.predict_proba(X)
-    words = {(1, 1): "✓ right", (1, 0): "○ missed", (0, 1): "✗ wrong"}
+    verdicts = {(1, 1): "✓ right", (1, 0): "○ missed", (0, 1): "✗ wrong"}
     for i in (0, 1, 7, 24, 49):
         page.fill("#sample-search", f"sample-{i:03d}")
         expect(page.locator("#sample-name")).to_contain_text(f"Sample sample-{i:03d}")
         lines = page.eval_on_selector_all(
             "#verdicts tbody tr", "r => r.map(x => [...x.cells].map(c => c.innerText.trim()))"
         )
-        found = {line[1]: (line[0], float(line[2])) for line in lines if len(line) > 1}
+        shown = {line[1]: (line[0], float(line[2])) for line in lines if len(line) > 1}
         for j, label in enumerate(LABELS):
             if Y[i, j] or Z[i, j]:
-                assert found[label] == (words[Y[i, j], Z[i, j]], pytest.approx(P[i, j], abs=1.001e-3))
-            elif label in found:
-                assert found[label][0] == "· neither"
+                assert shown[label] == (verdicts[Y[i, j], Z[i, j]], pytest.approx(P[i, j], abs=1.001e-3))
+            elif label in shown:
+                assert shown[label][0] == "· neither"
 
 
-def test_a_mistake_comes_apart_into_predicted_and_true_labels(page, made):
-    model, X, Y, _ = made
+def test_a_mistake_is_decomposed_into_predicted_and_true_labels(page, fitted):
+    model, X, Y, _ = fitted
     i = int(page.inner_text("#sample-name").split("sample-")[1][:3])
     names = {"feature_names": ["<b>bold</b>", *FEATURES[1:]], "label_names": LABELS}
-    assert page.inner_text("#words").split("\n") == model.explain(X[[i]], **names).text(0).split("\n")
+    assert page.inner_text("#sentences").split("\n") == model.explain(X[[i]], **names).text(0).split("\n")
     page.check("input[value=true]")
-    assert page.inner_text("#words").split("\n") == model.explain(X[[i]], Y[[i]], **names).text(0).split("\n")
-    said = page.eval_on_selector_all(".bars [role=listitem]", "all => all.map(x => x.textContent)")
-    assert len(said) == 10
-    assert all(re.search(r" is \S+\. In its own unit: .*residual \S+\.$", words) for words in said)
-    assert page.eval_on_selector_all("#odd tbody tr", "rows => rows.length") == 5
+    assert page.inner_text("#sentences").split("\n") == model.explain(X[[i]], Y[[i]], **names).text(0).split("\n")
+    spoken = page.eval_on_selector_all(".bars [role=listitem]", "all => all.map(x => x.textContent)")
+    assert len(spoken) == 10
+    assert all(re.search(r" is \S+\. Scaled contributions: .*residual \S+\.$", text) for text in spoken)
+    assert page.eval_on_selector_all("#residuals tbody tr", "rows => rows.length") == 5
 
 
-def test_what_gets_in_cannot_run(browser, made):
+def test_inserted_scripts_do_not_run(browser, fitted):
     page = browser.new_page()
-    refused = []
-    page.on("console", lambda message: refused.append(message.text))
-    page.goto(made[3].as_uri())
+    messages = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(fitted[3].as_uri())
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p id=p onclick=\"document.title = 1\">in</p>')")
     page.click("#p")
     assert page.title() == "A model and its samples"
-    assert any("Content Security Policy" in text for text in refused)
+    assert any("Content Security Policy" in text for text in messages)
     page.close()
 
 
-def test_names_are_inert(page):
+def test_names_are_not_parsed_as_html(page):
     page.select_option("#which", "all")
     page.fill("#sample-search", "<img")
     expect(page.locator("#verdicts")).to_contain_text(LABELS[-1])
@@ -264,8 +277,8 @@ def test_names_are_inert(page):
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (768, 900), (360, 740)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_wide_and_narrow_light_and_dark(browser, made, width, height, scheme):
-    for page in opened(browser, made[3], {"width": width, "height": height}, color_scheme=scheme):
+def test_the_page_fits_wide_and_narrow_light_and_dark(browser, fitted, width, height, scheme):
+    for page in open_page(browser, fitted[3], {"width": width, "height": height}, color_scheme=scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         levels = page.eval_on_selector_all("h1, h2, h3, h4", "all => all.map(h => +h.tagName[1])")
         assert levels[0] == 1
@@ -274,7 +287,7 @@ def test_the_page_fits_wide_and_narrow_light_and_dark(browser, made, width, heig
         assert (back == "rgb(255, 255, 255)") == (scheme == "light")
         for map_ in page.query_selector_all("#maps canvas"):
             assert map_.bounding_box()["height"] > 150
-            assert "A map of 6 labels. The strongest: " in map_.get_attribute("aria-label")
+            assert "A map of 6 labels. Largest share: " in map_.get_attribute("aria-label")
 
 
 def test_every_control_has_a_name_and_can_be_reached(page):
@@ -290,13 +303,14 @@ def test_every_control_has_a_name_and_can_be_reached(page):
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id"))
-    assert {"threshold", "best", "label-search", "follow", "which", "sample-search", "on", "list"} <= reached
+    assert {"threshold", "best", "label-search", "at-threshold", "which", "sample-search", "next", "list"} <= reached
 
 
-def test_what_changes_is_spoken_once_and_nothing_is_at_first(page, made):
-    model, X, Y, _ = made
+@pytest.mark.slow
+def test_changes_are_announced_once_and_nothing_at_first(page, fitted):
+    model, X, Y, _ = fitted
     assert page.eval_on_selector_all("[role=status]", "all => all.map(x => x.textContent)") == [""] * 3
-    assert page.get_attribute("#threshold-value", "aria-live") == "off"  # the slider says it itself
+    assert page.get_attribute("#threshold-value", "aria-live") == "off"  # the slider announces its value
     page.evaluate(
         """() => { window.changes = [];
           for (const place of document.querySelectorAll("[role=status]")) {
@@ -304,45 +318,45 @@ def test_what_changes_is_spoken_once_and_nothing_is_at_first(page, made):
             watch.observe(place, { childList: true, characterData: true, subtree: true }); } }"""
     )
 
-    def spoken():
-        page.wait_for_timeout(900)  # what is typed is over
+    def announced():
+        page.wait_for_timeout(900)  # longer than the pause after typing
         return page.evaluate("changes.splice(0).filter(text => text)")
 
     total = int((model.predict(X) != Y).any(axis=1).sum())
-    page.click("#on")
-    (words,) = spoken()
+    page.click("#next")
+    (words,) = announced()
     assert words.startswith(f"2 of {total}. {page.inner_text('#sample-name')}. True: ")
     assert " Predicted: " in words
-    page.click("#list")  # speaks for itself
-    assert spoken() == []
+    page.click("#list")  # announces its own selection
+    assert announced() == []
     page.select_option("#which", "all")
-    assert spoken() == ["300 samples"]
-    for text, found in (("117", "1 sample"), ("gamma", None), ("nobody", "There is no such sample.")):
+    assert announced() == ["300 samples"]
+    for text, expected in (("117", "1 sample"), ("gamma", None), ("nobody", "No sample matches.")):
         page.fill("#sample-search", text)
-        (words,) = spoken()
-        assert words == (found or page.inner_text("#place").removeprefix("1 of ") + " samples")
+        (words,) = announced()
+        assert words == (expected or page.inner_text("#position").removeprefix("1 of ") + " samples")
     page.focus("#label-search")
     page.keyboard.type("gamm", delay=20)
-    assert spoken() == [f"1 of {len(LABELS)} labels"]
+    assert announced() == [f"1 of {len(LABELS)} labels"]
 
 
-def test_the_focus_stays_where_one_steps(page):
-    page.focus("#back")
-    page.keyboard.press("Enter")  # at the first there is none before it
-    assert page.evaluate("document.activeElement.id") == "back"
+def test_buttons_keep_the_focus(page):
+    page.focus("#previous")
+    page.keyboard.press("Enter")  # there is no sample before the first
+    assert page.evaluate("document.activeElement.id") == "previous"
     page.keyboard.press("j")
-    assert page.inner_text("#place").startswith("2 of ")
+    assert page.inner_text("#position").startswith("2 of ")
 
 
-def test_maps_are_tables_too(page, made):
-    _, _, Y, _ = made
-    page.click("#together summary")
-    assert page.eval_on_selector_all("#together tbody tr", "rows => rows.length") <= 20
-    page.select_option("#together select", "2")
+def test_maps_have_tables(page, fitted):
+    _, _, Y, _ = fitted
+    page.click("#cooccurrence summary")
+    assert page.eval_on_selector_all("#cooccurrence tbody tr", "rows => rows.length") <= 20
+    page.select_option("#cooccurrence select", "2")
     rows = page.eval_on_selector_all(
-        "#together tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+        "#cooccurrence tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
     )
-    shown = page.eval_on_selector_all("#together option", "all => all.map(x => x.textContent)")[1:]
+    shown = page.eval_on_selector_all("#cooccurrence option", "all => all.map(x => x.textContent)")[1:]
     first = LABELS.index(shown[2])
     expected = 100 * Y[Y[:, first] == 1].mean(axis=0)
     assert {row[0] for row in rows} == {shown[2]}
@@ -352,8 +366,8 @@ def test_maps_are_tables_too(page, made):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_boxes_are_stops_for_the_keyboard_only_if_they_scroll(browser, made, width):
-    for page in opened(browser, made[3], {"width": width, "height": 800}):
+def test_only_boxes_that_scroll_can_be_focused(browser, fitted, width):
+    for page in open_page(browser, fitted[3], {"width": width, "height": 800}):
         page.wait_for_timeout(100)
         boxes = page.eval_on_selector_all(
             ".scroll",
@@ -362,20 +376,20 @@ def test_boxes_are_stops_for_the_keyboard_only_if_they_scroll(browser, made, wid
               x.scrollWidth > x.clientWidth + 1 || x.scrollHeight > x.clientHeight + 1])""",
         )
         assert len(boxes) == 5
-        for name, stop, scrolls in boxes:
-            assert stop == scrolls, name
+        for name, focusable, scrolls in boxes:
+            assert focusable == scrolls, name
 
 
-def test_text_can_be_read(browser, made):
-    """Contrast of all texts on the paper and on the shade: at least 4.5, as WCAG asks for."""
+def test_text_has_enough_contrast(browser, fitted):
+    """At least 4.5 on both backgrounds, as WCAG requires."""
     for scheme in ("light", "dark"):
-        for page in opened(browser, made[3], {"width": 1280, "height": 900}, color_scheme=scheme):
-            found = page.evaluate(
+        for page in open_page(browser, fitted[3], {"width": 1280, "height": 900}, color_scheme=scheme):
+            colours = page.evaluate(
                 """names => Object.fromEntries(names.map(name =>
                   [name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim()]))""",
                 ["paper", "shade", "ink", "muted", "good", "bad", "warm", "link"],
             )
-            light = {name: luminance(colour) for name, colour in found.items()}
+            light = {name: luminance(colour) for name, colour in colours.items()}
             for text in ("ink", "muted", "good", "bad", "warm", "link"):
                 for ground in ("paper", "shade"):
                     low, high = sorted((light[text], light[ground]))
@@ -389,18 +403,19 @@ def luminance(colour):
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
-def test_print_has_all_labels_and_no_controls(page):
+def test_the_page_can_be_printed_without_controls(page):
     page.emulate_media(media="print")
     assert not page.is_visible("nav")
     assert not page.is_visible("#list")
     assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_images_are_drawn(browser, tmp_path):
     data = make_composite_digits(400, max_labels=2, subset="train", random_state=0)
     model = SDGSClassifier(random_state=0).fit(data.X, data.Y)
     path = write_model_report(model, data.X[:60], data.Y[:60], tmp_path / "page.html", shape=(8, 8))
-    for page in opened(browser, path, {"width": 1280, "height": 900}):
+    for page in open_page(browser, path, {"width": 1280, "height": 900}):
         page.select_option("#which", "all")
         labels = int(model.predict(data.X[:1]).sum())
         drawn = page.query_selector_all(".images canvas")
@@ -410,21 +425,22 @@ def test_images_are_drawn(browser, tmp_path):
               .filter((_, i) => i % 4 === 0)"""
         )
         order = np.argsort(ink, kind="stable")
-        assert (np.diff(data.X[0][order]) <= 1e-9).sum() >= 50  # the more, the darker
+        assert (np.diff(data.X[0][order]) <= 1e-9).sum() >= 50  # larger values are darker
 
 
+@pytest.mark.slow
 def test_fast_at_ten_thousand_samples(browser, tmp_path):
     data = make_label_subspaces(10_000, 30, 50, n_components=2, noise=0.5, random_state=0)
     model = SDGSClassifier(n_components=2, cv=2, random_state=0).fit(data.X[:500], data.Y[:500])
     path = write_model_report(model, data.X, data.Y, tmp_path / "page.html", max_explained=50)
     assert path.stat().st_size < 6e6
-    for page in opened(browser, path, {"width": 1280, "height": 900}):
+    for page in open_page(browser, path, {"width": 1280, "height": 900}):
         page.select_option("#which", "all")
-        assert page.inner_text("#place") == "1 of 10,000"
+        assert page.inner_text("#position") == "1 of 10,000"
         assert page.eval_on_selector_all("#list option", "all => all.length") == 200
-        page.check("#follow")
+        page.check("#at-threshold")
         move(page, "#threshold", 250)
         expected = evaluate(data.Y, model.predict_proba(data.X) >= 0.25)
         np.testing.assert_allclose(live(page), list(expected.values()), rtol=0, atol=1e-9)
         page.select_option("#list", "150")
-        assert page.inner_text("#place") == "151 of 10,000"
+        assert page.inner_text("#position") == "151 of 10,000"
