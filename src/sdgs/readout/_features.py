@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host, take, to_device_of, to_host
 from sdgs._utils._validation import has_missing
-from sdgs.coding import GroupCodes, Norm, cleaned_samples, group_lasso, group_norms
+from sdgs.coding import GroupCodes, cleaned_samples, group_lasso, group_norms
 from sdgs.decomposition import Decomposition, decompose
 from sdgs.readout._landmark_kernel import LandmarkKernel, fit_landmark_kernel, landmarks
 
@@ -23,6 +23,7 @@ Array = NDArray[np.floating[Any]]
 Components = tuple[Array, ...]
 
 FEATURE_BLOCKS = ("kernel", "sample", "code", "norms")  # that labels are read from
+Norm = Literal["l1", "l2"]
 NORM: Norm = "l2"
 # Columns that labels are read from, at most, but for large kernels: a ridge regression takes time by the cube of their
 # number, 0.7 s for this.
@@ -152,7 +153,7 @@ class ReadoutFeatures:
             cleaned = self.cleaned(X, n_jobs)
             image = self.chart.image(cleaned, norms, n_jobs)
             result = _codes(image, self.image_components, self.setting.alpha, None, n_jobs)
-            return [image, cleaned, result.codes, group_norms(result, self.norm)]
+            return [image, cleaned, result.codes, group_norms(result) if self.norm == "l2" else result.l1_norms()]
         if width is not None and self.chart is not None and width <= self.widths[0]:
             return [self.chart.image(self.cleaned(X, n_jobs), norms, n_jobs)]
         if width is not None and width <= before_code:
@@ -161,7 +162,7 @@ class ReadoutFeatures:
         else:
             result = self.codes(X, n_jobs)
             cleaned = cleaned_samples(X, result, self.decomposition.components)
-            code = [result.codes, group_norms(result, self.norm)]
+            code = [result.codes, group_norms(result) if self.norm == "l2" else result.l1_norms()]
         return [*([] if self.chart is None else [self.chart.image(cleaned, norms, n_jobs)]), cleaned, *code]
 
     def without_rows(self) -> "ReadoutFeatures":
