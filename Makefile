@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test
 	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/experiments tests
-	SCIPY_ARRAY_API=1 $(PYTEST) tests/estimators/test_array_api.py
+	SCIPY_ARRAY_API=1 $(PYTEST) -m array_api tests
 
 # The tests for every few minutes: without those that are marked as slow.
 test-fast: export OPENBLAS_NUM_THREADS = 1

@@ -7,12 +7,41 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn import config_context
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import sdgs
+from helpers import FAST_LIBRARIES
 from sdgs.cli import app
 from sdgs.datasets import make_label_subspaces, read
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests of other array libraries unless SciPy was loaded for them: ``make test`` runs them separately."""
+    if os.environ.get("SCIPY_ARRAY_API") != "1":
+        skip = pytest.mark.skip(reason="needs SCIPY_ARRAY_API=1 in the environment: see make test")
+        for item in items:
+            if item.get_closest_marker("array_api"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(params=[*FAST_LIBRARIES, "strict"])
+def elsewhere(request):
+    """A function that converts a NumPy array to one of another library, or on another device."""
+    if request.param == "strict":
+        xp = pytest.importorskip("array_api_strict")
+        convert = lambda array: xp.asarray(array, device=xp.Device("device1"))  # noqa: E731
+    elif request.param == "cupy":
+        convert = pytest.importorskip("cupy").asarray
+    else:
+        torch = pytest.importorskip("torch")
+        if request.param == "cuda" and not torch.cuda.is_available():
+            pytest.skip("no CUDA device")
+        torch.set_num_threads(1)  # threads slow down batches of small matrices
+        convert = lambda array: torch.asarray(array, device="cuda" if request.param == "cuda" else "cpu")  # noqa: E731
+    with config_context(array_api_dispatch=True):
+        yield convert
 
 
 @pytest.fixture(scope="session")

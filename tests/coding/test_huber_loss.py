@@ -19,6 +19,7 @@ def samples(n, p, seed=1, missing=0.0, spikes=0.0):
     return X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "r", "p"), [(4, 3, 40), (8, 3, 20), (12, 2, 15), (5, 1, 20)])
 @pytest.mark.parametrize(("alpha", "mu"), [(0.05, 0.02), (0.05, 0.1), (0.2, 0.1), (0.1, 10.0)])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -32,9 +33,10 @@ def test_agrees_with_a_slow_reference(subspaces, k, r, p, alpha, mu, missing):
         assert value == pytest.approx(huber_objective(x, components, slow, alpha, mu), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.05, 0.2])
 def test_agrees_with_skglm_on_a_larger_dictionary(subspaces, mu):
-    """The residual is a code over the unit vectors: one more group an entry, with weight mu / alpha."""
+    """The residual is a code over the unit vectors: one more group per entry, with weight mu / alpha."""
     from skglm import GroupLasso
 
     components, p, alpha = subspaces(6, 3, 15), 15, 0.1
@@ -55,7 +57,7 @@ def test_agrees_with_skglm_on_a_larger_dictionary(subspaces, mu):
         np.testing.assert_allclose(ours.residual.toarray()[0], theirs[18:], atol=1e-4)
 
 
-def test_is_the_plain_solver_on_a_larger_dictionary(subspaces):
+def test_agrees_with_the_squared_loss_on_a_larger_dictionary(subspaces):
     """At mu = alpha the residual is a code over the unit vectors like any other."""
     components, X = subspaces(5, 2, 12), samples(20, 12, spikes=0.1)
     robust = group_lasso(X, components, 0.1, huber=0.1, tol=1e-10)
@@ -64,7 +66,7 @@ def test_is_the_plain_solver_on_a_larger_dictionary(subspaces):
     np.testing.assert_allclose(robust.residual.toarray(), plain.codes.toarray()[:, 10:], atol=1e-5)
 
 
-def test_a_large_mu_is_the_plain_problem(subspaces):
+def test_a_large_mu_gives_the_squared_loss(subspaces):
     components, X = subspaces(8, 3, 30), samples(30, 30, spikes=0.05)
     plain = group_lasso(X, components, 0.1, tol=1e-9)
     for mu in (1e3, 1e12):
@@ -73,7 +75,7 @@ def test_a_large_mu_is_the_plain_problem(subspaces):
         assert robust.residual.nnz == 0
 
 
-def test_one_coordinate_a_group_has_a_closed_form():
+def test_groups_of_one_coordinate_have_a_closed_form():
     X = np.array([[3.0, -3.0, 0.5, 0.05]])
     # mu above alpha: soft thresholding, and the residual stays empty; mu below: the residual takes it all.
     result = group_lasso(X, list(np.eye(4)[:, None]), 0.2, huber=0.3, tol=1e-12)
@@ -96,7 +98,7 @@ def test_one_coordinate_a_group_has_a_closed_form():
     scale=st.sampled_from([1e-150, 1e-9, 1.0, 1e9, 1e150]),
     twins=st.booleans(),
 )
-def test_gap_is_right_and_small(seed, k, r, p, alpha, mu, missing, scale, twins):
+def test_the_gap_is_correct_and_small(seed, k, r, p, alpha, mu, missing, scale, twins):
     rng = np.random.default_rng(seed)
     components = [np.linalg.qr(rng.standard_normal((p, min(r, p))))[0].T for _ in range(k)]
     if twins:
@@ -127,7 +129,7 @@ def test_the_code_is_zero_from_alpha_max_on(subspaces):
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e9, 1e200])
-def test_a_corrupted_entry_moves_the_code_a_bounded_way(subspaces, size):
+def test_the_effect_of_a_corrupted_entry_on_the_code_is_bounded(subspaces, size):
     components, X = subspaces(6, 3, 40), samples(10, 40)
     clean = group_lasso(X, components, 0.1, huber=0.05, tol=1e-9)
     X[:, 7] = size
@@ -135,17 +137,17 @@ def test_a_corrupted_entry_moves_the_code_a_bounded_way(subspaces, size):
     assert dirty.converged.all()
     moved = np.abs(dirty.codes.toarray() - clean.codes.toarray()).max()
     assert 0 < moved < 0.2
-    # and it is found, with its size
+    # The residual shows the entry and its size.
     np.testing.assert_allclose(dirty.residual.toarray()[:, 7], size, rtol=0.5)
-    # beyond what a code can reach only the sign counts
+    # Beyond what a code can reach only the sign of the entry matters.
     if size > 1:
         X[:, 7] = 1e4
         other = group_lasso(X, components, 0.1, huber=0.05, tol=1e-9)
         np.testing.assert_allclose(dirty.codes.toarray(), other.codes.toarray(), atol=1e-5)
 
 
-def test_a_code_that_follows_a_large_entry_is_found():
-    """With mu above alpha a label can afford to explain a large entry."""
+def test_a_code_may_follow_a_large_entry():
+    """With mu above alpha it is cheaper to explain a large entry by a label than by the residual."""
     x = np.zeros((1, 5))
     x[0, 0] = 1e4
     result = group_lasso(x, [np.eye(5)[:1]], 0.1, huber=1.0)
@@ -153,8 +155,8 @@ def test_a_code_that_follows_a_large_entry_is_found():
     assert result.residual.nnz == 0
 
 
-def test_missing_entries_say_nothing(subspaces):
-    """Whatever stood at a missing entry, the code is the same; and it is that of the complete row where none is."""
+def test_missing_entries_are_ignored(subspaces):
+    """Rows with missing entries agree with the reference, and complete rows with the squared loss."""
     components, X = subspaces(6, 3, 30), samples(20, 30)
     plain = group_lasso(X, components, 0.05, tol=1e-10)
     gaps = X.copy()
@@ -185,7 +187,7 @@ def test_forms_of_input_and_threads_agree(subspaces):
     np.testing.assert_allclose(single.codes.toarray(), result.codes.toarray(), atol=5e-3)
 
 
-def test_the_sample_is_left_as_it_was(subspaces):
+def test_the_samples_are_not_changed(subspaces):
     X = samples(10, 20, missing=0.2)
     before = X.copy()
     group_lasso(X, subspaces(3, 2, 20), 0.1, huber=0.1)
@@ -208,12 +210,12 @@ def test_bad_input(subspaces, options, message):
         group_lasso(samples(2, 10), subspaces(2, 2, 10), **options)
 
 
-def test_rows_that_overflow_are_refused():
+def test_rows_that_overflow_are_rejected():
     with pytest.raises(ValueError, match="norm overflows"):
         group_lasso([[1e308] * 4], [np.eye(4)[:2]], 1.0, huber=1e308)
 
 
-def test_infinity_is_refused_and_alpha_zero_with_gaps(subspaces):
+def test_infinity_and_alpha_zero_with_missing_entries_are_rejected(subspaces):
     X = samples(2, 10)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="alpha must be positive"):
@@ -223,7 +225,7 @@ def test_infinity_is_refused_and_alpha_zero_with_gaps(subspaces):
         group_lasso(X, subspaces(2, 2, 10), 0.1, huber=0.1)
 
 
-def test_a_row_that_does_not_converge_says_so(subspaces):
+def test_rows_that_do_not_converge_are_reported(subspaces):
     X = samples(5, 20, spikes=0.1)
     with pytest.warns(ConvergenceWarning, match="did not reach"):
         result = group_lasso(X, subspaces(8, 3, 20), 0.01, huber=0.05, max_iter=1)

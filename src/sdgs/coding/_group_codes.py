@@ -1,8 +1,8 @@
-"""The frozen result of coding, and what follows from it for the samples."""
+"""The frozen result of coding, and what is computed from it: norms, cleaned samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,10 @@ from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
 from sdgs._utils._validation import has_missing
 
 Array = NDArray[np.floating[Any]]
-Norm = Literal["l1", "l2"]
 
-# Directions of subspaces this near to each other are one: else huge parts would cancel, and digits with them.
-_SHARED = 1e-4
-# Missing entries of sparse samples that are filled in one go.
-_FILLED = 4096
+# Singular values below this count as zero: nearly equal directions would give huge parts that cancel, and lose digits.
+_MIN_SINGULAR_VALUE = 1e-4
+_FILL_BLOCK = 4096  # missing entries of sparse samples that are filled in at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,21 +25,21 @@ class GroupCodes:
     Attributes
     ----------
     codes : csr_array of shape (n, R)
-        b, one row a sample; R is the number of rows of all components together. Of an X of another array library this
-        and all that follows but ``groups`` are dense arrays of that library, where X is.
+        b, one row per sample; R is the number of rows of all components together. If X is an array of another library,
+        this and all other attributes but ``groups`` are dense arrays of that library, on the device of X.
     groups : ndarray of shape (k + 1,)
         The code of label i is ``codes[:, groups[i]:groups[i + 1]]``.
     gap : ndarray of shape (n,)
-        Duality gap of each row divided by ``||x||^2 / 2``, the objective of the zero code: the objective is at most
-        this share of that above the smallest possible. With ``huber`` or missing entries divided by
-        ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries instead, which wild ones do not blow up.
+        Duality gap of each row divided by ``||x||^2 / 2``, the objective of the zero code: an upper bound on the
+        relative suboptimality. With ``huber`` or missing entries it is divided by
+        ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries, which large outliers do not inflate.
     n_iter : ndarray of shape (n,)
-        Block-descent sweeps, Newton steps and checks of all groups spent on each row.
+        Block-descent sweeps, Newton steps and checks of all groups per row.
     converged : ndarray of shape (n,)
         Whether ``gap <= tol``.
     residual : csr_array of shape (n, p) or None
-        The sparse residual s of each row, if ``huber`` was given: what looks corrupted, and by how much. Zero where an
-        entry is missing.
+        The sparse residual s of each row, if ``huber`` was given: the corruption of each entry. Zero where an entry is
+        missing.
     """
 
     codes: Any
@@ -53,39 +51,38 @@ class GroupCodes:
 
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
-        norms = group_norms(self, "l1")
+        norms = abs(self.codes) @ _membership(self)
         return norms.toarray() if issparse(norms) else norms  # type: ignore[no-any-return]
 
 
-def group_norms(result: GroupCodes, norm: Norm) -> Any:
-    """``||b_Gi||`` of every sample and label, (n, k), sparse if the codes are.
+def group_norms(result: GroupCodes) -> Any:
+    """``||b_Gi||_2`` of every sample and label, (n, k) in float64, sparse if the codes are.
 
-    Euclidean norms, in float64, stay as they are if the axes of a subspace are turned.
+    Euclidean norms do not depend on the choice of the axes of a subspace.
     """
-    labels = len(result.groups) - 1
-    label_of = np.repeat(np.arange(labels), np.diff(result.groups))
-    member = csr_array(
-        (np.ones(label_of.size, dtype=np.float32), (np.arange(label_of.size), label_of)),
-        shape=(label_of.size, labels),
-    )
+    if issparse(result.codes):
+        return csr_array(result.codes.astype(np.float64).power(2) @ _membership(result)).sqrt()
+    xp = namespace(result.codes)
+    squares = xp.astype(result.codes, xp.float64) ** 2
+    return xp.sqrt(squares @ xp.astype(_membership(result), squares.dtype))
+
+
+def _membership(result: GroupCodes) -> Any:
+    """(R, k): 1 where a coordinate of the codes belongs to a label; sparse if the codes are."""
+    label = np.repeat(np.arange(len(result.groups) - 1), np.diff(result.groups))
+    shape = (label.size, len(result.groups) - 1)
+    member = csr_array((np.ones(label.size, dtype=np.float32), (np.arange(label.size), label)), shape=shape)
     codes = result.codes
-    if issparse(codes):
-        if norm == "l1":
-            return csr_array(abs(codes) @ member)
-        return csr_array(codes.astype(np.float64).power(2) @ member).sqrt()
-    xp = namespace(codes)
-    codes = xp.abs(codes) if norm == "l1" else xp.astype(codes, xp.float64) ** 2
-    norms = codes @ xp.astype(to_device_of(member.toarray(), codes), codes.dtype)
-    return norms if norm == "l1" else xp.sqrt(norms)
+    return member if issparse(codes) else namespace(codes).astype(to_device_of(member.toarray(), codes), codes.dtype)
 
 
 def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:
-    """X with what its codes say in place of missing entries, and without their residual."""
+    """X with missing entries replaced by the reconstruction from its codes, less the residual."""
     if not on_host(X):
         xp = namespace(X)
         if has_missing(X):
-            said = result.codes @ xp.astype(to_device_of(np.vstack([to_host(C) for C in components]), X), X.dtype)
-            X = xp.where(xp.isnan(X), said, X)
+            C = xp.astype(to_device_of(np.vstack([to_host(C) for C in components]), X), X.dtype)
+            X = xp.where(xp.isnan(X), result.codes @ C, X)
         return X if result.residual is None else X - result.residual
     if has_missing(X):
         missing = np.isnan(X.data if issparse(X) else X)
@@ -94,8 +91,8 @@ def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> 
             X = X.copy()
             row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
             column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
-            for start in range(0, row.size, _FILLED):
-                part = slice(start, start + _FILLED)
+            for start in range(0, row.size, _FILL_BLOCK):
+                part = slice(start, start + _FILL_BLOCK)
                 filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
             X.data[missing] = filled
         else:
@@ -106,14 +103,15 @@ def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> 
 
 
 def least_squares_code(x: Array, components: Sequence[Array]) -> list[Array]:
-    """The coefficients in each subspace with which they come as near to the sample ``x`` together as they can.
+    """The coefficients in each subspace that together approximate the sample ``x`` best, over its observed entries.
 
-    Only observed entries count. Where subspaces share a direction, or nearly so, it is split between them.
+    If subspaces share a direction, or nearly so, its coefficient is split between them.
     """
     sizes = [len(C) for C in components]
-    seen = ~np.isnan(x)
-    if not any(sizes) or not x[seen].any():
+    observed = ~np.isnan(x)
+    if not any(sizes) or not x[observed].any():
         return [np.zeros(size, dtype=x.dtype) for size in sizes]
-    scale = np.abs(x[seen]).max()
-    code = np.linalg.lstsq(np.vstack(components).T[seen], x[seen] / scale, rcond=_SHARED)[0] * scale
+    scale = np.abs(x[observed]).max()
+    C = np.vstack(components).T[observed]
+    code = np.linalg.lstsq(C, x[observed] / scale, rcond=_MIN_SINGULAR_VALUE)[0] * scale
     return np.split(code, np.cumsum(sizes)[:-1])

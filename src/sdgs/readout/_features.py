@@ -140,7 +140,7 @@ class ReadoutFeatures:
         else:
             result = self.encode(X, n_jobs)
             cleaned = cleaned_samples(X, result, self.decomposition.components)
-            codes = [result.codes, group_norms(result, "l2")]
+            codes = [result.codes, group_norms(result)]
         if self.kernel is None:
             return [cleaned, *codes]
         kernel = self.kernel.transform(cleaned, norms, n_jobs)

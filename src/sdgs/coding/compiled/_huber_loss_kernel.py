@@ -21,11 +21,19 @@ b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows an
 import math
 
 from sdgs._utils._numba import jit_cached
-from sdgs.coding.compiled._squared_loss_kernel import _TIE, _ZERO, _jit, _newton, _norms
+from sdgs.coding.compiled._squared_loss_kernel import (
+    _choose_working_set,
+    _gather_gram,
+    _jit,
+    _jit_inlined,
+    _newton,
+    _norms,
+)
 
-_GROW = 2  # least number of groups by which a working set grows: its cost is that of Newton steps, so by the cube
-_STEPS = 20  # proximal Newton steps on one working set
-_INNER = 12  # Newton steps on one quadratic
+_MIN_GROWTH = 2  # groups by which a working set may grow at least: the cost of its Newton steps is cubic in the size
+_MAX_PROXIMAL_STEPS = 20  # on one working set
+_QUADRATIC_STEPS = 12  # Newton steps on one quadratic
+_MIN_STEP_LENGTH = 1e-3
 
 
 @_jit
@@ -86,116 +94,146 @@ def _penalty(b, starts, k, norms):
     return s
 
 
+@_jit_inlined
+def _quadratic_model(x, m, rows, G_set, R, r, theta, damping, H, column):
+    """Set H to the curvature of the loss at r, plus damping; returns a unit in which the quadratic is well scaled.
+
+    The quadratic has the gradient of the loss here, and its curvature where the entries are within their bounds.
+    """
+    p = x.size
+    inside = 0
+    zeta = 0.0
+    for j in range(p):
+        if abs(r[j]) < m[j]:
+            inside += 1
+            zeta += x[j] * x[j]
+        else:
+            zeta += theta[j] * theta[j]
+    subtract = 2 * inside >= p  # few entries are outside: subtract them from the Gram matrix rather than build it
+    for i in range(R):
+        for h in range(i + 1):
+            H[i, h] = G_set[i, h] if subtract else 0.0
+    for j in range(p):
+        if (abs(r[j]) < m[j]) != subtract:
+            for i in range(R):
+                column[i] = rows[i, j]
+            sign = -1.0 if subtract else 1.0
+            for i in range(R):
+                value = sign * column[i]
+                for h in range(i + 1):
+                    H[i, h] += value * column[h]
+    for i in range(R):
+        for h in range(i):
+            H[h, i] = H[i, h]
+        H[i, i] += damping
+    return 4.0 * math.sqrt(zeta)
+
+
+@_jit_inlined
+def _newton_direction(H, q, b, starts, k, alpha, target, zeta, step, c, q_step, square, floats, ints):
+    """Set ``step`` to the minimiser of the quadratic less b."""
+    R = starts[k]
+    while True:
+        for i in range(R):
+            s = q[i]
+            for h in range(R):
+                s += H[i, h] * b[h]
+            c[i] = s / zeta
+            step[i] = b[i] / zeta
+        quadratic_target = max(target / (zeta * zeta), 1e-15)
+        _newton(H, c, starts, k, alpha / zeta, quadratic_target, _QUADRATIC_STEPS, step, q_step, square, floats, ints)
+        # The gap of the squared loss takes x for a unit vector, so that b.c < 1. A larger unit makes it so.
+        s = 0.0
+        for i in range(R):
+            s += step[i] * c[i]
+        if s < 1.0 or zeta > 1e6:
+            break
+        zeta *= 16.0
+    for i in range(R):
+        step[i] = zeta * step[i] - b[i]
+
+
+@_jit_inlined
+def _line_search(rows, starts, k, alpha, gap, m, b, r, theta, step, step_fit, trial, b_norms, trial_norms):
+    """Set ``trial`` to b plus a multiple of the step that lowers P. False if no multiple does."""
+    p, R = r.size, starts[k]
+    for j in range(p):
+        step_fit[j] = 0.0
+    for i in range(R):
+        if step[i] != 0.0:
+            for j in range(p):
+                step_fit[j] += step[i] * rows[i, j]
+    penalty = _penalty(b, starts, k, b_norms)
+    length = 1.0
+    while length > _MIN_STEP_LENGTH:
+        # The new loss less the old one, entry by entry: large entries that stay outside cancel exactly.
+        change = 0.0
+        for j in range(p):
+            new = r[j] - length * step_fit[j]
+            if abs(r[j]) >= m[j] and abs(new) >= m[j] and r[j] * new > 0.0:
+                change -= length * step_fit[j] * theta[j]
+            else:
+                clipped = min(max(new, -m[j]), m[j])
+                change += clipped * (new - 0.5 * clipped) - theta[j] * (r[j] - 0.5 * theta[j])
+        for i in range(R):
+            trial[i] = b[i] + length * step[i]
+        change += alpha * (_penalty(trial, starts, k, trial_norms) - penalty)
+        if change < -1e-12 * gap:
+            break
+        length *= 0.4
+    return length > _MIN_STEP_LENGTH
+
+
+@_jit_inlined
+def _gradient_sweep(rows, starts, k, alpha, m, b, r, theta, z):
+    """One proximal gradient step per group; keeps r and theta up to date."""
+    p = r.size
+    for g in range(k):
+        s = 0.0
+        for i in range(starts[g], starts[g + 1]):
+            z[i] = b[i]
+            for j in range(p):
+                z[i] += rows[i, j] * theta[j]
+            s += z[i] * z[i]
+        s = math.sqrt(s)
+        shrink = 1.0 - alpha / s if s > alpha else 0.0
+        for i in range(starts[g], starts[g + 1]):
+            delta = shrink * z[i] - b[i]
+            b[i] += delta
+            for j in range(p):
+                r[j] -= delta * rows[i, j]
+        for j in range(p):
+            theta[j] = min(max(r[j], -m[j]), m[j])
+
+
 @_jit
-def _solve_set(x, m, rows, G_set, starts, k, alpha, target, budget, b, square, floats, ints, wide):
-    """Bring the gap over these k groups to ``target``; returns the number of steps."""
+def _solve_working_set_huber(x, m, rows, G_set, starts, k, alpha, target, budget, b, square, floats, ints, wide):
+    """Bring the gap over these k groups to ``target``; returns the number of proximal Newton steps."""
     H = square[0]
     r, theta, step_fit = wide[0], wide[1], wide[2]
-    q, trial, c, q_trial, norms, sizes = floats[7], floats[8], floats[9], floats[10], floats[11], floats[12]
-    p, R = x.size, starts[k]
+    q, step, c, trial, norms, b_norms = floats[7], floats[8], floats[9], floats[10], floats[11], floats[12]
+    R = starts[k]
     _residual(x, m, rows, R, b, r, theta)
     damping = 0.0
-    share = 0.1  # of the target, for the quadratic: less where that does not bring the whole nearer to it
+    precision = 0.1  # of the quadratic's solution, relative to the target: refined where the gap hardly falls
     last = math.inf
     for used in range(budget):
         _correlations(rows, R, theta, q)
-        gap = _huber_gap(starts, k, alpha, b, q, r, theta, sizes, norms)
+        gap = _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, norms)
         if gap <= target:
             return used
         if gap > 0.5 * last:
-            share *= 0.03
+            precision *= 0.03
         last = gap
-        # The quadratic that has the loss' gradient here, and its curvature where the entries are inside their bounds.
-        inside = 0
-        zeta = 0.0
-        for j in range(p):
-            if abs(r[j]) < m[j]:
-                inside += 1
-                zeta += x[j] * x[j]
-            else:
-                zeta += theta[j] * theta[j]
-        few = 2 * inside >= p  # then take the others away from the Gram matrix, rather than build it
-        for i in range(R):
-            for h in range(i + 1):
-                H[i, h] = G_set[i, h] if few else 0.0
-        for j in range(p):
-            if (abs(r[j]) < m[j]) != few:
-                for i in range(R):
-                    c[i] = rows[i, j]
-                sign = -1.0 if few else 1.0
-                for i in range(R):
-                    value = sign * c[i]
-                    for h in range(i + 1):
-                        H[i, h] += value * c[h]
-        zeta = 4.0 * math.sqrt(zeta)
-        for i in range(R):
-            for h in range(i):
-                H[h, i] = H[i, h]
-            H[i, i] += damping
-        while True:
-            for i in range(R):
-                s = q[i]
-                for h in range(R):
-                    s += H[i, h] * b[h]
-                c[i] = s / zeta
-                trial[i] = b[i] / zeta
-            inner = max(share * target / (zeta * zeta), 1e-15)
-            _newton(H, c, starts, k, alpha / zeta, inner, _INNER, trial, q_trial, square, floats, ints)
-            # The plain solver's gap takes x for a unit vector, so that b.c < 1. A larger unit makes it so.
-            s = 0.0
-            for i in range(R):
-                s += trial[i] * c[i]
-            if s < 1.0 or zeta > 1e6:
-                break
-            zeta *= 16.0
-
-        for j in range(p):
-            step_fit[j] = 0.0
-        for i in range(R):
-            trial[i] = zeta * trial[i] - b[i]
-            if trial[i] != 0.0:
-                for j in range(p):
-                    step_fit[j] += trial[i] * rows[i, j]
-        penalty = _penalty(b, starts, k, sizes)
-        length = 1.0
-        while length > 1e-3:
-            # The new loss less the old one, entry by entry: large entries that stay outside cancel exactly.
-            change = 0.0
-            for j in range(p):
-                new = r[j] - length * step_fit[j]
-                if abs(r[j]) >= m[j] and abs(new) >= m[j] and r[j] * new > 0.0:
-                    change -= length * step_fit[j] * theta[j]
-                else:
-                    clipped = min(max(new, -m[j]), m[j])
-                    change += clipped * (new - 0.5 * clipped) - theta[j] * (r[j] - 0.5 * theta[j])
-            for i in range(R):
-                q_trial[i] = b[i] + length * trial[i]
-            change += alpha * (_penalty(q_trial, starts, k, norms) - penalty)
-            if change < -1e-12 * gap:
-                break
-            length *= 0.4
-        if length > 1e-3:
+        zeta = _quadratic_model(x, m, rows, G_set, R, r, theta, damping, H, c)
+        _newton_direction(H, q, b, starts, k, alpha, precision * target, zeta, step, c, trial, square, floats, ints)
+        if _line_search(rows, starts, k, alpha, gap, m, b, r, theta, step, step_fit, trial, b_norms, norms):
             damping = 0.1 * damping if damping > 1e-12 else 0.0
             for i in range(R):
-                b[i] = q_trial[i]
+                b[i] = trial[i]
         else:
             damping = max(10.0 * damping, 1e-2)
-            for g in range(k):
-                s = 0.0
-                for i in range(starts[g], starts[g + 1]):
-                    q[i] = b[i]
-                    for j in range(p):
-                        q[i] += rows[i, j] * theta[j]
-                    s += q[i] * q[i]
-                s = math.sqrt(s)
-                shrink = 1.0 - alpha / s if s > alpha else 0.0
-                for i in range(starts[g], starts[g + 1]):
-                    delta = shrink * q[i] - b[i]
-                    b[i] += delta
-                    for j in range(p):
-                        r[j] -= delta * rows[i, j]
-                for j in range(p):
-                    theta[j] = min(max(r[j], -m[j]), m[j])
+            _gradient_sweep(rows, starts, k, alpha, m, b, r, theta, q)
         _residual(x, m, rows, R, b, r, theta)
     return budget
 
@@ -218,7 +256,6 @@ def solve_rows_huber(
     b_set, q, b_norms, q_norms = floats[13], floats[14], floats[5], floats[6]
     r, theta, m = wide[0], wide[1], wide[3]
     groups, local = ints[3], ints[4]
-    local[0] = 0
     while row < n:
         x, b = X[row], codes[row]
         alpha = alphas[row]
@@ -241,45 +278,20 @@ def solve_rows_huber(
             gap = _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, q_norms) / scale
             if gap <= tol or used >= max_iter:
                 break
-            # As in the plain solver, word for word: as a function of both it would cost that one's first user a quarter
-            # of a second of compilation.
-            nw = _ZERO
-            for g in range(k):
-                if b_norms[g] > 0.0:
-                    groups[nw] = g
-                    nw += 1
-                    q_norms[g] = 0.0
-            known = nw
-            for _ in range(max(_GROW, nw)):
-                worst = -1
-                bound = alpha
-                for g in range(k):
-                    if q_norms[g] > bound:
-                        worst = g
-                        bound = q_norms[g] * _TIE
-                if worst < 0:
-                    break
-                groups[nw] = worst
-                nw += 1
-                q_norms[worst] = 0.0
-            for u in range(nw):
-                local[u + 1] = local[u] + starts[groups[u] + 1] - starts[groups[u]]
+            nw, known = _choose_working_set(starts, k, alpha, b_norms, q_norms, _MIN_GROWTH, groups, local)
             if local[nw] > G_set.shape[0]:
                 return row
+            _gather_gram(G, starts, groups, local, nw, G_set)
             for u in range(nw):
                 down = starts[groups[u]] - local[u]
                 for i in range(local[u], local[u + 1]):
                     b_set[i] = b[i + down]
                     for j in range(p):
                         C_set[i, j] = C[i + down, j]
-                    for v in range(nw):
-                        across = starts[groups[v]] - local[v]
-                        for j in range(local[v], local[v + 1]):
-                            G_set[i, j] = G[i + down, j + across]
             target = max(0.3 * tol, 0.05 * gap) if nw > known else 0.1 * min(target, gap)
             used += 1
-            budget = min(_STEPS, max_iter - used)
-            used += _solve_set(
+            budget = min(_MAX_PROXIMAL_STEPS, max_iter - used)
+            used += _solve_working_set_huber(
                 x, m, C_set, G_set, local, nw, alpha, target * scale, budget, b_set, square, floats, ints, wide
             )
             for u in range(nw):

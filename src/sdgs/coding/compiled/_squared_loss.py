@@ -1,18 +1,17 @@
 """Codes of complete rows without a residual, from their correlations c = C x with the dictionary."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Solved = tuple[Floats, Floats, Integers]
+from sdgs.coding._coding_problem import Floats, Integers
 
-_FIRST = 16  # groups that a row's set begins with, at most
+Solution = tuple[Floats, Floats, Integers]  # codes (n, R), gaps (n,) and iterations (n,)
+
+_MIN_NEW_GROUPS = 16  # by which a row's working set may grow at least
 
 
-def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: float, max_iter: int) -> Solved:
-    """Codes (n, R), gaps and iterations of rows of unit norm; ``c`` (n, R) is overwritten. ``G`` is C C^T."""
+def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: float, max_iter: int) -> Solution:
+    """Codes of rows of unit norm; ``c`` (n, R) is overwritten. ``G`` is C C^T."""
     from sdgs.coding.compiled._squared_loss_kernel import solve_rows
 
     n, R = c.shape
@@ -29,11 +28,14 @@ def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: f
         size = min(R, 2 * size)
 
 
-def solve_by_sets(c: Floats, C: Floats, starts: Integers, alphas: Floats, tol: float, max_iter: int) -> Solved:
-    """The same without C C^T, where that would be too large.
+def solve_by_working_sets(
+    c: Floats, C: Floats, starts: Integers, alphas: Floats, tol: float, max_iter: int
+) -> Solution:
+    """The same without C C^T, for dictionaries for which that would be too large.
 
-    Each row is solved over a set of groups, those in its code and the worst offenders, with the products of that set
-    alone. Then all rows are checked against all groups by two products with C. The gap over all groups is the stop.
+    Each row is solved over a working set, the groups in its code and the worst violators, with the products of that set
+    alone. Then all rows are checked against all groups by two products with C. The gap over all groups is the stopping
+    rule.
     """
     n, R = c.shape
     codes, q = np.zeros((n, R)), c.copy()
@@ -42,26 +44,20 @@ def solve_by_sets(c: Floats, C: Floats, starts: Integers, alphas: Floats, tol: f
     while True:
         b_norms, q_norms = _group_norms(codes[rows], starts), _group_norms(q[rows], starts)
         gap[rows] = _gaps(c[rows], codes[rows], q[rows], b_norms, q_norms, alphas[rows])
-        going = (gap[rows] > tol) & (n_iter[rows] < max_iter)
-        rows, b_norms, q_norms = rows[going], b_norms[going], q_norms[going]
+        unsolved = (gap[rows] > tol) & (n_iter[rows] < max_iter)
+        rows, b_norms, q_norms = rows[unsolved], b_norms[unsolved], q_norms[unsolved]
         if rows.size == 0:
             return codes, gap, n_iter
         for row, b_norm, q_norm in zip(rows, b_norms, q_norms, strict=True):
-            inside = b_norm > 0
-            q_norm[inside] = 0
-            offenders = np.flatnonzero(q_norm > alphas[row])
-            new = max(_FIRST, int(inside.sum()))
-            if offenders.size > new:
-                offenders = offenders[np.argpartition(-q_norm[offenders], new)[:new]]
-            elif offenders.size == 0:  # it is the set itself that needs a closer look
+            groups, has_grown = _choose_working_set(b_norm, q_norm, alphas[row])
+            if not has_grown:  # the working set itself must be solved more accurately
                 target[row] *= 0.1
-            groups = np.sort(np.concatenate([np.flatnonzero(inside), offenders]))
             sizes = np.diff(starts)[groups]
             index = np.repeat(starts[groups] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-            own = C[index]
+            C_set = C[index]
             b, _, used = solve_by_gram(
                 c[row, index][None],
-                own @ own.T,
+                C_set @ C_set.T,
                 np.concatenate([[0], np.cumsum(sizes)]),
                 alphas[row : row + 1],
                 max(target[row], 1e-15),
@@ -73,13 +69,23 @@ def solve_by_sets(c: Floats, C: Floats, starts: Integers, alphas: Floats, tol: f
         q[rows] = c[rows] - (csr_array(codes[rows]) @ C) @ C.T
 
 
+def _choose_working_set(b_norm: Floats, q_norm: Floats, alpha: float) -> tuple[Integers, bool]:
+    """The groups in the code and the worst violators, ascending, and whether there are any of the latter."""
+    nonzero = b_norm > 0
+    violators = np.flatnonzero(~nonzero & (q_norm > alpha))
+    max_new = max(_MIN_NEW_GROUPS, int(nonzero.sum()))
+    if violators.size > max_new:
+        violators = violators[np.argpartition(-q_norm[violators], max_new)[:max_new]]
+    return np.sort(np.concatenate([np.flatnonzero(nonzero), violators])), violators.size > 0
+
+
 def _group_norms(v: Floats, starts: Integers) -> Floats:
     """Euclidean norm of each group of each row."""
     return np.asarray(np.sqrt(np.add.reduceat(v * v, starts[:-1], axis=1)))
 
 
 def _gaps(c: Floats, b: Floats, q: Floats, b_norms: Floats, q_norms: Floats, alphas: Floats) -> Floats:
-    """Relative duality gaps; the formulas are at the head of the kernel."""
+    """Relative duality gaps; the formulas are in the docstring of the kernel."""
     bc, bq = np.einsum("ij,ij->i", b, c), np.einsum("ij,ij->i", b, q)
     rho2, x_rho = np.maximum(1 - bc - bq, 0), 1 - bc
     t = alphas / np.maximum(q_norms.max(axis=1), 1e-9 * alphas)

@@ -43,10 +43,10 @@ _jit = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
 _jit_inlined = njit(inline="always", **OPTIONS)
 _ZERO = np.int64(0)
 
-_SWEEPS = 5  # block-descent sweeps between two looks at how fast they converge
-_NEWTON_STEPS = 30
-_GROW = 4  # least number of groups by which a working set grows
-# Of twins, subspaces that coincide, the first takes all: rounding is not to choose another one for every sample.
+_SWEEPS_PER_CHECK = 5  # block-descent sweeps between two checks of their rate of convergence
+_MAX_NEWTON_STEPS = 30
+_MIN_GROWTH = 4  # groups by which a working set may grow at least
+# If subspaces coincide the first one gets the whole code: rounding must not choose another one for every sample.
 _TIE = 1.0 + 1e-5
 
 
@@ -279,18 +279,61 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
             break
         # A few Newton steps cost about as much as as many sweeps as there are coordinates: go on sweeping only if
         # the rate seen last gets there sooner.
-        slow = gap >= before or _SWEEPS * math.log(gap / target) > starts[k] * math.log(before / gap)
+        slow = gap >= before or _SWEEPS_PER_CHECK * math.log(gap / target) > starts[k] * math.log(before / gap)
         if slow and before < math.inf:
             used += _newton(
-                H, c, starts, k, alpha, target, min(_NEWTON_STEPS, max_iter - used), b, q, square, floats, ints
+                H, c, starts, k, alpha, target, min(_MAX_NEWTON_STEPS, max_iter - used), b, q, square, floats, ints
             )
             before = math.inf
         else:
             before = gap
-            for _ in range(min(_SWEEPS, max_iter - used)):
+            for _ in range(min(_SWEEPS_PER_CHECK, max_iter - used)):
                 _sweep(H, starts, k, alpha, b, q)
                 used += 1
     return used
+
+
+@_jit_inlined
+def _choose_working_set(starts, k, alpha, b_norms, q_norms, min_growth, groups, local):
+    """Set ``groups`` to the non-zero groups followed by the worst violators, and ``local`` to their bounds.
+
+    Returns the size of the set and the number of non-zero groups. Overwrites ``q_norms``.
+    """
+    nw = _ZERO
+    for g in range(k):
+        if b_norms[g] > 0.0:
+            groups[nw] = g
+            nw += 1
+            q_norms[g] = 0.0
+    known = nw
+    for _ in range(max(min_growth, nw)):
+        worst = -1
+        bound = alpha
+        for g in range(k):
+            if q_norms[g] > bound:
+                worst = g
+                bound = q_norms[g] * _TIE
+        if worst < 0:
+            break
+        groups[nw] = worst
+        nw += 1
+        q_norms[worst] = 0.0
+    local[0] = 0
+    for u in range(nw):
+        local[u + 1] = local[u] + starts[groups[u] + 1] - starts[groups[u]]
+    return nw, known
+
+
+@_jit_inlined
+def _gather_gram(G, starts, groups, local, nw, G_set):
+    """Copy the products of the groups of a working set."""
+    for u in range(nw):
+        down = starts[groups[u]] - local[u]
+        for i in range(local[u], local[u + 1]):
+            for v in range(nw):
+                across = starts[groups[v]] - local[v]
+                for j in range(local[v], local[v + 1]):
+                    G_set[i, j] = G[i + down, j + across]
 
 
 @jit_cached
@@ -306,7 +349,6 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
     b, q, c_set, b_set, q_set = floats[7], floats[8], floats[9], floats[10], floats[11]
     b_norms, q_norms = floats[12], floats[13]
     groups, local = ints[3], ints[4]
-    local[0] = 0
     while row < n:
         c = C_x[row]
         alpha = alphas[row]
@@ -319,42 +361,18 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
             gap = _gap(c, starts, k, alpha, b, q, b_norms, q_norms)
             if gap <= tol or used >= max_iter:
                 break
-            # The working set: what is non-zero, and the worst offenders among the rest.
-            nw = _ZERO
-            for g in range(k):
-                if b_norms[g] > 0.0:
-                    groups[nw] = g
-                    nw += 1
-                    q_norms[g] = 0.0
-            known = nw
-            for _ in range(max(_GROW, nw)):
-                worst = -1
-                bound = alpha
-                for g in range(k):
-                    if q_norms[g] > bound:
-                        worst = g
-                        bound = q_norms[g] * _TIE
-                if worst < 0:
-                    break
-                groups[nw] = worst
-                nw += 1
-                q_norms[worst] = 0.0
-            for u in range(nw):
-                local[u + 1] = local[u] + starts[groups[u] + 1] - starts[groups[u]]
+            nw, known = _choose_working_set(starts, k, alpha, b_norms, q_norms, _MIN_GROWTH, groups, local)
             if local[nw] > H.shape[0]:
                 return row
+            _gather_gram(G, starts, groups, local, nw, H)
             for u in range(nw):
                 down = starts[groups[u]] - local[u]
                 for i in range(local[u], local[u + 1]):
                     c_set[i] = c[i + down]
                     b_set[i] = b[i + down]
                     q_set[i] = q[i + down]
-                    for v in range(nw):
-                        across = starts[groups[v]] - local[v]
-                        for j in range(local[v], local[v + 1]):
-                            H[i, j] = G[i + down, j + across]
 
-            # No offender was left out, so it is the working set itself that needs a closer look.
+            # If no group was added, the working set itself must be solved more accurately.
             target = max(0.3 * tol, 0.05 * gap) if nw > known else 0.1 * min(target, gap)
             used += 1
             used += _solve_working_set(

@@ -1,0 +1,34 @@
+"""The group lasso of one dictionary, as the solvers take it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CodingProblem:
+    """The validated arguments of :func:`sdgs.group_lasso`, without X."""
+
+    C: Array  # (R, p), the components of all labels stacked
+    groups: Integers  # (k + 1,), the bounds of the labels' groups in C
+    alpha: float
+    mu: float | None  # weight of the residual; None without one
+    huber_loss: bool  # whether the samples have a residual or missing entries
+    tol: float
+    max_iter: int
+
+    @property
+    def starts(self) -> Integers:
+        """The bounds of the groups that are not empty: an empty group would share its start with the next one."""
+        return np.unique(self.groups)
+
+    @property
+    def bound(self) -> float:
+        """Mu, which is infinite without a residual: the bound on the gradient of the loss."""
+        return np.inf if self.mu is None else self.mu

@@ -1,0 +1,123 @@
+"""Codes of all rows of an array on the host, block by block."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse import csr_array, issparse, vstack
+from threadpoolctl import threadpool_limits
+
+from sdgs._utils._row_norms import safe_row_norms, unit_rows
+from sdgs.coding._coding_problem import Array, CodingProblem, Floats, Integers
+from sdgs.coding._group_codes import GroupCodes
+from sdgs.coding.compiled._huber_loss import solve_huber_loss
+from sdgs.coding.compiled._squared_loss import solve_by_gram, solve_by_working_sets
+
+# Rows per block. They depend on the problem alone, so that the result does not depend on the number of threads.
+_MAX_BLOCK_ROWS = 1024
+_BLOCK_BYTES = 64 << 20
+_MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is formed: 512 MiB
+
+
+def code_on_host(
+    X: Any,
+    problem: CodingProblem,
+    n_jobs: int | None = None,
+    norms: Array | None = None,
+    *,
+    max_gram_size: int = _MAX_GRAM_SIZE,
+) -> GroupCodes:
+    """See :func:`sdgs.group_lasso`; ``norms`` are those of the rows of X if they are known."""
+    (n, p), R = X.shape, len(problem.C)
+    C = problem.C.astype(np.float64, copy=False)
+    has_gram = max_gram_size >= R or problem.huber_loss
+    pinv = np.linalg.pinv(problem.C) if problem.alpha == 0 and R > 0 else None
+    code = _BlockCoder(problem, C @ C.T if has_gram else None, None if has_gram else C, pinv)
+    stays_sparse = issparse(X) and not problem.huber_loss and has_gram
+    row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
+    step = int(np.clip(_BLOCK_BYTES // row_bytes, 1, _MAX_BLOCK_ROWS))
+    blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    arguments = ((X[rows], None if norms is None else norms[rows]) for rows in blocks)
+    if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
+        # Threads of BLAS would compete with those over blocks for the same cores. With another backend of joblib the
+        # blocks run wherever it sends them.
+        with threadpool_limits(1):
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(*block) for block in arguments)
+    else:
+        parts = [code(*block) for block in arguments]
+
+    codes, gaps, n_iter, residuals = zip(*parts, strict=True)
+    gap = np.concatenate(gaps)
+    return GroupCodes(
+        codes=csr_array(vstack(codes, format="csr")),
+        groups=problem.groups,
+        gap=gap,
+        n_iter=np.concatenate(n_iter),
+        converged=gap <= problem.tol,
+        residual=None if problem.mu is None else csr_array(vstack(residuals, format="csr")),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _BlockCoder:
+    """Codes a block of rows; it can be sent to other processes."""
+
+    problem: CodingProblem
+    gram: Floats | None  # C C^T
+    C: Floats | None  # in float64, where the Gram matrix would be too large
+    pinv: Array | None
+
+    def __call__(self, x: Any, norms: Array | None) -> tuple[csr_array, Floats, Integers, csr_array | None]:
+        """Codes, gaps, iterations and residuals."""
+        problem, dtype = self.problem, x.dtype
+        if problem.huber_loss:
+            assert self.gram is not None
+            b, gap, n_iter, s = solve_huber_loss(x, problem, self.gram)
+            residual = None if problem.mu is None else _to_csr(s.astype(dtype, copy=False))
+            return _to_csr(b.astype(dtype, copy=False)), gap, n_iter, residual
+        norms = safe_row_norms(x) if norms is None else norms
+        if norms is None or self.pinv is not None:
+            x, norms = unit_rows(x)
+            divisors = np.ones_like(norms)
+        else:
+            divisors = norms  # applied to the correlations of the rows, which saves a copy of the rows
+        if not np.isfinite(norms).all():
+            raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
+        if self.pinv is not None:
+            b, gap, n_iter = _least_squares(x, problem.C, self.pinv)
+        else:
+            b, gap, n_iter = self._solve_squared_loss(x, norms, divisors)
+        b *= norms[:, None]
+        return _to_csr(b.astype(dtype, copy=False)), gap, n_iter, None
+
+    def _solve_squared_loss(self, x: Any, norms: Array, divisors: Array) -> tuple[Floats, Floats, Integers]:
+        """Codes of the rows scaled to unit norm."""
+        problem = self.problem
+        c = np.ascontiguousarray(x @ problem.C.T, dtype=np.float64)
+        c /= divisors[:, None]
+        with np.errstate(over="ignore", divide="ignore"):
+            # A row of norm s has s times the code of its unit row under alpha / s. Correlations of unit rows are at
+            # most 1, so that the code is zero above 2 as well; the value for a zero row does not matter. The lower
+            # bound is far below the rounding of the gap.
+            alphas = np.clip(problem.alpha / norms.astype(np.float64), 1e-13, 2.0)
+        arguments = (problem.starts, alphas, problem.tol, problem.max_iter)
+        if self.gram is None:
+            assert self.C is not None
+            return solve_by_working_sets(c, self.C, *arguments)
+        return solve_by_gram(c, self.gram, *arguments)
+
+
+def _to_csr(A: Array) -> csr_array:
+    """A as CSR; faster than scipy, which makes several passes over A."""
+    indices = np.flatnonzero(A != 0)  # of booleans: five times as fast as of floats
+    indptr = np.searchsorted(indices, np.arange(len(A) + 1) * A.shape[1])
+    return csr_array((A.reshape(-1)[indices], indices % max(A.shape[1], 1), indptr), shape=A.shape)
+
+
+def _least_squares(x: Any, C: Array, pinv: Array) -> tuple[Floats, Floats, Integers]:
+    """The case alpha = 0. The part of the error in the row space of C is the gap to the smallest objective."""
+    b = np.asarray(x @ pinv, dtype=np.float64)
+    error = np.asarray(x.toarray() if issparse(x) else x) - b @ C
+    gap = np.square((error @ pinv) @ C, dtype=np.float64).sum(axis=1)
+    return b, gap, np.ones(len(b), dtype=np.int64)
