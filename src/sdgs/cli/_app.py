@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import sdgs
+from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
@@ -19,7 +20,6 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
-from sdgs.cli._show import exit_with_error, note
 
 
 class CommandGroup(TyperGroup):

@@ -8,9 +8,9 @@ import numpy as np
 import typer
 from rich.markup import escape
 
+from sdgs.cli._console import format_percent, make_table, out, print_json, progress_bar
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
-from sdgs.cli._show import format_percent, make_table, out, print_json, progress_bar
 
 _LOWER_IS_BETTER = {"hamming_loss"}
 

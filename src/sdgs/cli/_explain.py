@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli import _options as option
+from sdgs.cli._console import err, exit_with_error, out, print_json, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model
-from sdgs.cli._show import err, exit_with_error, out, print_json, require_module, spinner
 
 
 def explain(
