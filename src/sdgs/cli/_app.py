@@ -58,11 +58,7 @@ def _format_error(error: Exception) -> str:
     return str(error)
 
 
-app = typer.Typer(
-    cls=CommandGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 for command in (demo, info, fit, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")

@@ -5,7 +5,6 @@ import shlex
 import warnings
 from contextlib import closing
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -88,10 +87,7 @@ def fit(
     times.append(perf_counter())
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
     evaluation = None if test is None else evaluate_file(named, test, None, label_column)
-    seconds = {
-        step: end - start
-        for step, (start, end) in zip(("reading", "compiling", "training"), pairwise(times), strict=True)
-    }
+    seconds = dict(zip(("reading", "compiling", "training"), np.diff(times).tolist(), strict=True))
     if json:
         print_json(_json_content(model, data, X, output, seconds, evaluation))
         return
