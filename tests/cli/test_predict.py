@@ -8,12 +8,9 @@ import sys
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import sdgs
-from sdgs import SDGSClassifier
-from sdgs.datasets import read
 
 
 @pytest.mark.parametrize("name", ["test.csv", "test.parquet", "test.arff"])
@@ -95,27 +92,6 @@ def test_predict_rejects_files_that_do_not_match_the_model(run, songs, tmp_path)
     assert result.exit_code == 1
     assert "The model comes first, then the data." in result.stderr
     assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: there is no such file")
-
-
-def test_models_made_in_python(run, songs):
-    data = read(songs / "train.csv", labels=["is_*"])
-    X, Y = pd.DataFrame(data.X, columns=data.feature_names), pd.DataFrame(data.Y, columns=data.label_names)
-    SDGSClassifier(2, random_state=0).fit(X, Y).save("frames.sdgs")
-    assert "is_sad" in run("predict", "frames.sdgs", songs / "test.csv").stdout
-    kinds = np.where(data.Y[:, 0] == 1, "calm", "other")
-    model = SDGSClassifier(3, penalty=0.01, random_state=0).fit(data.X, kinds)
-    model.save("classes.sdgs", feature_names=data.feature_names)
-    lines = run("predict", "classes.sdgs", songs / "test.parquet").stdout.splitlines()
-    predicted = [line.split(",")[1] for line in lines[1:]]
-    assert predicted == list(model.predict(read(songs / "test.csv", labels=["is_*"]).X))
-    assert set(predicted) == {"calm", "other"}
-    paper = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, kinds)
-    paper.save("paper.sdgs", feature_names=data.feature_names)
-    assert run("predict", "paper.sdgs", songs / "test.parquet", "--scores").stdout.startswith("sample,calm,other\n")
-    SDGSClassifier(2, random_state=0).fit(data.X, data.Y).save("arrays.sdgs")
-    assert (
-        "6 of the 6 features of the model are missing: '0'" in run("predict", "arrays.sdgs", songs / "test.csv").stderr
-    )
 
 
 @pytest.mark.slow

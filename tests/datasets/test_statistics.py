@@ -19,7 +19,7 @@ def test_statistics(form):
     assert statistics.imbalance == {"a": 1, "b": 2, "c": np.inf}
     assert statistics.label_set_sizes == [0, 2, 2]
     assert (statistics.nonzero_share, statistics.missing_share) == (5 / 8, 1 / 8)
-    assert statistics.n_missing_labels == 0
+    assert statistics.n_incomplete_samples == 0
 
 
 def test_stored_zeros_are_zeros():
@@ -30,7 +30,7 @@ def test_stored_zeros_are_zeros():
 def test_samples_with_missing_labels_are_left_out():
     missing = np.where(np.eye(4, 3) == 1, NAN, Y)
     statistics = dataset_statistics(X, missing, ("a", "b", "c"))
-    assert statistics.n_missing_labels == 3
+    assert statistics.n_incomplete_samples == 3
     assert statistics.label_counts == {"a": 1, "b": 0, "c": 0}
     assert statistics.cardinality == 1
     with pytest.raises(ValueError, match="data set 'music' has missing labels"):
@@ -39,8 +39,8 @@ def test_samples_with_missing_labels_are_left_out():
 
 def test_without_labels():
     statistics = dataset_statistics(X, None, ("a", "b"))
-    assert (statistics.n_missing_labels, statistics.cardinality, statistics.distinct_label_sets) == (4, 0, 0)
-    assert dataset_statistics(X, None, ()).n_missing_labels == 0
+    assert (statistics.n_incomplete_samples, statistics.cardinality, statistics.distinct_label_sets) == (4, 0, 0)
+    assert dataset_statistics(X, None, ()).n_incomplete_samples == 0
 
 
 def test_features_that_number_the_samples():

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import sdgs
+from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
@@ -19,7 +20,6 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
-from sdgs.cli._show import exit_with_error, note
 
 
 class CommandGroup(TyperGroup):
@@ -58,11 +58,7 @@ def _format_error(error: Exception) -> str:
     return str(error)
 
 
-app = typer.Typer(
-    cls=CommandGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 for command in (demo, info, fit, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")

@@ -8,9 +8,9 @@ import typer
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from sdgs.cli._console import out, require_module, show_bar
 from sdgs.cli._evaluate import measure_title
 from sdgs.cli._options import PICTURE_SUFFIXES, Seed, check_output
-from sdgs.cli._show import out, require_module, show_bar
 
 
 def demo(

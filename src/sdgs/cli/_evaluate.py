@@ -1,6 +1,6 @@
 """`sdgs evaluate`, and the tables that `sdgs fit` prints as well."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +8,9 @@ import numpy as np
 import typer
 from rich.markup import escape
 
+from sdgs.cli._console import format_percent, make_table, out, print_json, progress_bar
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
-from sdgs.cli._show import format_percent, make_table, out, print_json, progress_bar
 
 _LOWER_IS_BETTER = {"hamming_loss"}
 
@@ -21,7 +21,7 @@ class Evaluation:
 
     samples: int
     measures: dict[str, float]
-    by_label: dict[str, dict[str, float]]
+    labels: dict[str, dict[str, float]]
 
 
 def evaluate(
@@ -43,7 +43,7 @@ def evaluate(
     """
     evaluation = evaluate_file(load_model(model, jobs), file, format, label_column)
     if json:
-        print_json({"samples": evaluation.samples, "measures": evaluation.measures, "labels": evaluation.by_label})
+        print_json(asdict(evaluation))
         return
     print_measures(evaluation, file)
     print_labels(evaluation, worst)
@@ -84,7 +84,7 @@ def print_measures(evaluation: Evaluation, file: Path) -> None:
 
 def print_labels(evaluation: Evaluation, n_labels: int) -> None:
     """Print the measures per label, lowest F1 first; labels without samples last."""
-    ranked = sorted(evaluation.by_label.items(), key=lambda item: (not item[1]["samples"], item[1]["f1"]))
+    ranked = sorted(evaluation.labels.items(), key=lambda item: (not item[1]["samples"], item[1]["f1"]))
     table = make_table("label", "samples", "predicted", "precision", "recall", "F1")
     for name, values in ranked[:n_labels]:
         shares = (format_percent(values[measure]) for measure in ("precision", "recall", "f1"))

@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli import _options as option
+from sdgs.cli._console import err, exit_with_error, out, print_json, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model
-from sdgs.cli._show import err, exit_with_error, out, print_json, require_module, spinner
 
 
 def explain(
@@ -91,15 +91,11 @@ def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: l
 
 
 def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]:
-    labels = []
+    labels, names = [], explanation.terms.feature_names
     for i, name in enumerate(explanation.label_names):
         contribution, probabilities = explanation.contributions[i], explanation.probabilities
         features = [
-            {
-                "feature": str(explanation.terms.feature_names[j]),
-                "value": float(explanation.sample[j]),
-                "part": float(contribution[j]),
-            }
+            {"feature": str(names[j]), "value": float(explanation.sample[j]), "part": float(contribution[j])}
             for j in explanation.reasons(i, n_names)
         ]
         labels.append(
@@ -111,14 +107,9 @@ def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]
                 "because_of": features,
             }
         )
+    keys = ("value", "expected", "size", "corrupted")
     residuals = [
-        {
-            "feature": str(entry.name),
-            "value": entry.value,
-            "expected": entry.expected,
-            "size": entry.size,
-            "corrupted": entry.corrupted,
-        }
+        {"feature": str(entry.name), **{key: getattr(entry, key) for key in keys}}
         for entry in explanation.top_residuals(n_names)
     ]
     return {"sample": number, "labels": labels, "residuals": residuals}

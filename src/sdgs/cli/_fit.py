@@ -5,7 +5,6 @@ import shlex
 import warnings
 from contextlib import closing
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -17,10 +16,10 @@ from rich.markup import escape
 
 import sdgs
 from sdgs.cli import _options as option
+from sdgs.cli._console import err, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
-from sdgs.cli._show import err, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
 
 _CONSTANTS = {"none": None, "true": True, "false": False}
 _MAX_LABELS_NAMED = 10
@@ -88,10 +87,7 @@ def fit(
     times.append(perf_counter())
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
     evaluation = None if test is None else evaluate_file(named, test, None, label_column)
-    seconds = {
-        step: end - start
-        for step, (start, end) in zip(("reading", "compiling", "training"), pairwise(times), strict=True)
-    }
+    seconds = dict(zip(("reading", "compiling", "training"), np.diff(times).tolist(), strict=True))
     if json:
         print_json(_json_content(model, data, X, output, seconds, evaluation))
         return
@@ -159,14 +155,14 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
     """Samples without missing labels. Y is sparse, because one dense column would be a target of classes."""
     from scipy.sparse import csr_array
 
-    from sdgs.datasets._statistics import known_labels
+    from sdgs.datasets._statistics import complete_samples
 
     if data.Y is None:
         exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
-    known = known_labels(data.Y)
-    if not known.all():
-        note(f"{file}: samples left out because of missing labels: {int((~known).sum())}.")
-    Y = data.Y[known].astype(np.int8)
+    complete = complete_samples(data.Y)
+    if not complete.all():
+        note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
+    Y = data.Y[complete].astype(np.int8)
     counts = Y.sum(axis=0, dtype=int)
     for count, problem in (
         (0, "no sample has these labels, which cannot be learnt"),
@@ -176,7 +172,7 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
         if names and len(names) < len(data.label_names):
             more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
             note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
-    return data.X if known.all() else data.X[known], csr_array(Y)
+    return data.X if complete.all() else data.X[complete], csr_array(Y)
 
 
 def _check_columns(test: Path, named: NamedModel, label_column: str | None) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from sdgs.cli import _options as option
+from sdgs.cli._console import format_percent, format_sizes, make_table, note, out, print_json, spinner
 from sdgs.cli._models import describe_scaling, fitted_parameters, load_model, print_fitted_parameters
-from sdgs.cli._show import format_percent, format_sizes, make_table, note, out, print_json, spinner
 
 _MAX_NAMES_SHOWN = 20
 
@@ -65,7 +65,7 @@ def info(
 def _describe(data: Any) -> dict[str, Any]:
     from scipy.sparse import issparse
 
-    from sdgs.datasets._statistics import dataset_statistics, known_labels
+    from sdgs.datasets._statistics import complete_samples, dataset_statistics
 
     statistics = dataset_statistics(data.X, data.Y, data.label_names)
     content = {
@@ -76,19 +76,19 @@ def _describe(data: Any) -> dict[str, Any]:
         "sparse": issparse(data.X),
         "nonzero_share": statistics.nonzero_share,
         "missing_share": statistics.missing_share,
-        "samples_with_missing_labels": statistics.n_missing_labels,
+        "samples_with_missing_labels": statistics.n_incomplete_samples,
         "dropped": dict(data.dropped),
     }
     if data.Y is None:
         return content
-    known = known_labels(data.Y)
+    complete = complete_samples(data.Y)
     sizes = enumerate(statistics.label_set_sizes)
     return content | {
         "cardinality": statistics.cardinality,
         "distinct_label_sets": statistics.distinct_label_sets,
         "samples_by_number_of_labels": {size: count for size, count in sizes if count},
         "label_counts": statistics.label_counts,
-        "scaling": _likely_scaling(data.X[known], data.Y[known].astype(bool)),
+        "scaling": _likely_scaling(data.X[complete], data.Y[complete].astype(bool)),
     }
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 import sdgs
-from sdgs.cli._show import exit_with_error, note, out
+from sdgs.cli._console import exit_with_error, note, out
 
 _SCALINGS = {
     "rows": "samples scaled to unit norm",
@@ -43,10 +43,12 @@ class NamedModel:
         """
         from scipy.sparse import csr_array, issparse
 
+        from sdgs.datasets._statistics import complete_samples
+
         n = n_labelled = 0
         for block in self.blocks(path, format_, with_labels=True, label_column=label_column):
             n_rows = block.X.shape[0]
-            labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(~np.isnan(block.Y).any(axis=1))
+            labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(complete_samples(block.Y))
             if labelled.size:
                 Y = csr_array(block.Y[labelled]).astype(np.int8)
                 yield block.X[labelled], Y, n + 1 + labelled, block.position

@@ -12,9 +12,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from sdgs.cli._console import progress_bar
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
-from sdgs.cli._show import progress_bar
 
 
 def predict(

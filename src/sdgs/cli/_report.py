@@ -8,8 +8,8 @@ from rich import filesize
 from rich.markup import escape
 
 from sdgs.cli import _options as option
+from sdgs.cli._console import out, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model
-from sdgs.cli._show import out, require_module, spinner
 
 
 def report(

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Column
 
+from sdgs.cli._console import err, out, require_module, show_bar, time_columns
 from sdgs.cli._options import DataHome, split_commas
-from sdgs.cli._show import err, out, require_module, show_bar, time_columns
 
 
 def reproduce(

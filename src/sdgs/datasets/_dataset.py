@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets._statistics import Statistics, dataset_statistics, known_labels
+from sdgs.datasets._statistics import Statistics, complete_samples, dataset_statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Dataset:
 
     def statistics(self) -> Statistics:
         """The statistics of a data set that the paper gives, and a few more. All labels must be known."""
-        if self.Y is None or not known_labels(self.Y).all():
+        if self.Y is None or not complete_samples(self.Y).all():
             raise ValueError(
                 f"data set {self.name!r} has missing labels, so that its label statistics are not known. "
                 "Remove the samples whose rows of Y have NaN."

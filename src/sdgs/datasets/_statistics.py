@@ -32,7 +32,7 @@ class Statistics:
         Number of samples with 0, 1, 2, ... labels.
     nonzero_share, missing_share : float
         Share of the entries of X that are not zero (missing values included), and that are missing.
-    n_missing_labels : int
+    n_incomplete_samples : int
         Number of samples with missing labels.
     """
 
@@ -46,7 +46,7 @@ class Statistics:
     label_set_sizes: list[int]
     nonzero_share: float
     missing_share: float
-    n_missing_labels: int
+    n_incomplete_samples: int
 
     @property
     def imbalance(self) -> dict[Any, float]:
@@ -59,26 +59,25 @@ def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any
     """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), NaN where missing."""
     (n, p), k = np.shape(X), len(label_names)
     entries = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
-    complete = Y[known_labels(Y)].astype(bool) if Y is not None else np.zeros((0, k), dtype=bool)
-    counts = complete.sum(axis=0, dtype=np.int64)
-    n_complete = len(complete)
+    known = np.zeros((0, k), dtype=bool) if Y is None else Y[complete_samples(Y)].astype(bool)
+    counts, n_complete = known.sum(axis=0, dtype=np.int64), len(known)
     return Statistics(
         n_samples=n,
         n_features=p,
         n_labels=k,
         cardinality=float(counts.sum() / max(n_complete, 1)),
         density=float(counts.sum() / max(n_complete * k, 1)),
-        distinct_label_sets=len(np.unique(np.packbits(complete, axis=1), axis=0)),
+        distinct_label_sets=len(np.unique(np.packbits(known, axis=1), axis=0)),
         label_counts=dict(zip(label_names, counts.tolist(), strict=True)),
-        label_set_sizes=np.bincount(complete.sum(axis=1)).tolist(),
+        label_set_sizes=np.bincount(known.sum(axis=1)).tolist(),
         nonzero_share=float(np.count_nonzero(entries) / max(n * p, 1)),
         missing_share=float(np.isnan(entries).sum() / max(n * p, 1)),
-        n_missing_labels=n - n_complete if k else 0,
+        n_incomplete_samples=n - n_complete if k else 0,
     )
 
 
-def known_labels(Y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mask of the samples without missing labels."""
+def complete_samples(Y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mask of the samples whose labels are all known."""
     return np.asarray(~np.isnan(Y).any(axis=1))
 
 

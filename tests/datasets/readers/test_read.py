@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdgs.datasets import DataFileError, load, load_svmlight, read
+from sdgs.datasets import DataFileError, load, read
 
 SONGS = """id,title,tempo,loud,is_calm,is_sad
 a1,One,90,0.5,yes,0
@@ -28,15 +28,6 @@ ARFF = """@relation {}
 """
 
 XML = '<labels><label name="l"></label></labels>'
-
-
-def test_no_such_file(tmp_path):
-    with pytest.raises(DataFileError, match=r"data\.csv: there is no such file"):
-        read(tmp_path / "data.csv")
-    with pytest.raises(DataFileError, match="this is a folder"):
-        read(tmp_path)
-    with pytest.raises(DataFileError, match="cannot be read"):
-        load_svmlight(tmp_path / "data.svm")
 
 
 def test_standard_input(monkeypatch):

@@ -64,16 +64,6 @@ def serve():
         server.server_close()
 
 
-def test_all_eleven_are_described():
-    assert len(REGISTRY) == 11
-    for name, entry in REGISTRY.items():
-        assert {entry.file("train"), entry.file("test"), entry.file("xml")} == set(entry.files)
-        assert all(len(checksum) == 64 for checksum in entry.files.values())
-        assert entry.name == name
-        assert entry.citation
-        assert entry.source
-
-
 @pytest.mark.usefixtures("small")
 def test_load_searches_data_home_then_the_environment_then_the_cache(folder, monkeypatch, tmp_path):
     np.testing.assert_array_equal(load("emotions", data_home=folder).X, [[1], [2]])

@@ -57,7 +57,7 @@ class Stream:
         """Raise an error if more than ``max_bytes`` were read."""
         if max_bytes is not None and size > max_bytes:
             raise DataFileError(
-                f"{self.name}: the file has over {max_bytes} characters. To read it all the same, pass max_bytes=None."
+                f"{self.name}: larger than {max_bytes} bytes after decompression. To read it, pass max_bytes=None."
             )
 
     @property

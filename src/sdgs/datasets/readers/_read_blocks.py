@@ -17,7 +17,7 @@ from sdgs.datasets.readers._formats import check_is_table, check_not_stdin, dete
 from sdgs.datasets.readers._label_lists import binarize_lists, split_labels, usable_separators
 from sdgs.datasets.readers._open import BLOCK_BYTES, display_name
 from sdgs.datasets.readers._svmlight import svmlight_blocks
-from sdgs.datasets.readers._table_dataset import match_list_column, read_features, read_labels
+from sdgs.datasets.readers._table_dataset import match_list_column, read_matrix
 
 _ARFF_BLOCK_ROWS = 4096
 
@@ -135,8 +135,8 @@ def _table_blocks(
     _warn_ignored("columns", [name for name in source.names if name not in known], source.name)
     separators, warned = usable_separators(labels), False
     for rows in source.blocks(list(dict.fromkeys([*features, *label_columns, *list_column, *kept]))):
-        X = read_features(source, rows, features)
-        Y = read_labels(source, rows, label_columns) if with_labels else None
+        X = read_matrix(source, rows, features, rows.features)
+        Y = read_matrix(source, rows, label_columns, rows.labels) if with_labels else None
         if with_labels and list_column:
             lists = [split_labels(cell, separators) for cell in rows.cells(list_column[0])]
             Y, unknown = binarize_lists(lists, labels)

@@ -1,6 +1,6 @@
 """From a table to a data set: which columns are labels, features, or neither."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def _read_values(
             except BadCellError as error:
                 first = _TextColumn(error, rows.line_numbers[error.row])
                 values.text_columns.setdefault(name, first).n_text_cells += count_text_cells(rows.texts(name))
-        values.Y.append(read_labels(source, rows, label_names))
+        values.Y.append(read_matrix(source, rows, label_names, rows.labels))
         for name in list_columns:
             values.lists.extend(rows.cells(name))
     if not values.Y:
@@ -97,17 +97,10 @@ def _read_values(
     return values
 
 
-def read_labels(source: TableSource, rows: RowBlock, names: Sequence[str]) -> NDArray[np.float64]:
-    """The label matrix of some rows."""
-    return _read_columns(source, rows, names, rows.labels)
-
-
-def read_features(source: TableSource, rows: RowBlock, names: Sequence[str]) -> NDArray[np.float64]:
-    """The feature matrix of some rows; a cell that is not a number is an error."""
-    return _read_columns(source, rows, names, rows.features)
-
-
-def _read_columns(source: TableSource, rows: RowBlock, names: Sequence[str], parse: Any) -> NDArray[np.float64]:
+def read_matrix(
+    source: TableSource, rows: RowBlock, names: Sequence[str], parse: Callable[[str], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Columns of some rows, read by ``rows.features`` or ``rows.labels``; an error names the line and column."""
     matrix = np.empty((len(rows.line_numbers), len(names)))
     for j, name in enumerate(names):
         try:

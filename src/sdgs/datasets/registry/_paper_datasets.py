@@ -33,8 +33,11 @@ class Entry:
 
 
 def _read_registry() -> dict[str, Entry]:
-    tables = tomllib.loads(Path(__file__).with_name("paper_datasets.toml").read_text(encoding="utf-8"))
-    return {name: Entry(name, **{**table, "source": _SOURCES[table["source"]]}) for name, table in tables.items()}
+    registry = {}
+    for name, table in tomllib.loads(Path(__file__).with_name("paper_datasets.toml").read_text("utf-8")).items():
+        size, source = table.pop("size"), _SOURCES[table.pop("source")]
+        registry[name] = Entry(name, source=source, **size, **table)
+    return registry
 
 
 REGISTRY = _read_registry()

@@ -2,16 +2,16 @@
 
 import re
 
-from sdgs.cli import _show
+from sdgs.cli import _console
 
 
 def test_notes_do_not_run_into_a_bar(capsys, monkeypatch):
     """On a terminal a note is printed on a line of its own, above the bar."""
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with _show.progress_bar("Training", 1) as show:
+    with _console.progress_bar("Training", 1) as show:
         show(0.5, "")
-        _show.note("something")
-    _show.note("after")
+        _console.note("something")
+    _console.note("after")
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert re.search(r"(^|[\r\n])Note: something\n", text)
     assert text.endswith("Note: after\n")
