@@ -3,7 +3,7 @@
 import numpy as np
 
 from sdgs.readout._parameters import DecompositionOptions
-from sdgs.readout._ridge import prepare_ridge
+from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 
 THREE_ROW_BLOCKS = slice(0, 3), slice(3, 4), slice(4, None)
 
@@ -15,7 +15,7 @@ def dense(blocks):
 
 def ridge_path(blocks, Y, penalties, widths, weighted_columns=None, landmark_gram=None):
     """One ridge for every penalty and every number of leading columns."""
-    regression = prepare_ridge(blocks, Y, widths, weighted_columns, landmark_gram)
+    regression = prepare_ridge(blocks, Y, RidgeDesign(widths, weighted_columns), landmark_gram)
     for penalty in penalties:
         yield from regression.ridges(penalty, widths)
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from regressions import THREE_ROW_BLOCKS, penalty_weights_by_hand, ridge_path
-from sdgs.readout._ridge import DualRidge, PrimalRidge, prepare_ridge
+from sdgs.readout._ridge import DualRidge, PrimalRidge, RidgeDesign, prepare_ridge
 
 
 @pytest.mark.parametrize("shape", [(50, 8), (8, 50), (20, 20)])
@@ -159,7 +159,7 @@ def test_sample_weights_are_those_of_scikit_learn(n, form):
     sample_weight = rng.uniform(0.2, 3, n)
     sample_weight /= sample_weight.mean()
     blocks = [[Z[rows, :5], form(Z[rows, 5:])] for rows in THREE_ROW_BLOCKS]
-    regression = prepare_ridge(blocks, form(Y), [9, 12], sample_weight=sample_weight)
+    regression = prepare_ridge(blocks, form(Y), RidgeDesign([9, 12], sample_weight=sample_weight))
     for model, width in zip(regression.ridges(0.5, [9, 12]), (9, 12), strict=True):
         expected_model = Ridge(alpha=0.5).fit(Z[:, :width], Y, sample_weight=sample_weight)
         np.testing.assert_allclose(model.scores([Z]), expected_model.predict(Z[:, :width]), rtol=1e-6, atol=1e-8)
@@ -171,11 +171,11 @@ def test_a_row_of_weight_two_is_two_rows(n):
     rng = np.random.default_rng(0)
     X, Y = (rng.random((n, 60)) < 0.2).astype(float), (rng.random((n, 3)) < 0.4).astype(float)
     repeats = rng.integers(1, 4, n)
-    weighted = prepare_ridge([[X]], Y, [60], None, None, repeats / repeats.mean())
-    repeated = prepare_ridge([[np.repeat(X, repeats, axis=0)]], np.repeat(Y, repeats, axis=0), [60])
+    weighted = prepare_ridge([[X]], Y, RidgeDesign([60], None, repeats / repeats.mean()))
+    repeated = prepare_ridge([[np.repeat(X, repeats, axis=0)]], np.repeat(Y, repeats, axis=0), RidgeDesign([60]))
     expected = repeated.ridge(2.0 * repeats.mean(), 60)
     np.testing.assert_allclose(weighted.ridge(2.0, 60).coef, expected.coef, atol=1e-10)
-    weighted = prepare_ridge([[X]], Y, [60], slice(0, 60), None, repeats / repeats.mean())
+    weighted = prepare_ridge([[X]], Y, RidgeDesign([60], slice(0, 60), repeats / repeats.mean()))
     assert not np.allclose(weighted.ridge(2.0, 60).coef, expected.coef, atol=1e-3)
 
 
@@ -183,4 +183,4 @@ def test_the_form_depends_on_the_shape():
     rng = np.random.default_rng(0)
     for n, form in ((60, PrimalRidge), (8, DualRidge)):
         Z, Y = rng.standard_normal((n, 12)), rng.random((n, 2))
-        assert type(prepare_ridge([[Z]], Y, [12])) is form
+        assert type(prepare_ridge([[Z]], Y, RidgeDesign([12]))) is form

@@ -15,7 +15,7 @@ from sdgs.readout._decision import Decision
 from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._pipeline import ReadoutContext
 from sdgs.readout._relevance import f1_sample_weight
-from sdgs.readout._ridge import prepare_ridge
+from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 from sdgs.readout._samples import ArraySamples
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._cross_fit import Scorer, make_folds
@@ -45,7 +45,7 @@ def few_words():
 
 def weighted_ridge(X, Y, metric):
     weight = f1_sample_weight(csr_array(Y), metric)
-    return prepare_ridge([[X]], Y, [40], slice(0, 40), sample_weight=weight).ridge(3.0, 40)
+    return prepare_ridge([[X]], Y, RidgeDesign([40], slice(0, 40), weight)).ridge(3.0, 40)
 
 
 @pytest.mark.parametrize("metric", ["f1", "hamming_loss"])

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from sdgs.readout._ridge import prepare_ridge
+from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 from sdgs.selection._cross_fit import FoldFit, cross_fit_scores, draw_rows, make_folds, n_cv_samples, n_folds_used
 
 
@@ -14,7 +14,7 @@ def test_scores_are_of_models_that_were_not_fitted_to_the_sample():
     folds = make_folds(30, 3, seed=0)
 
     def fit_fold(train, test, i):
-        regression = prepare_ridge([[(1 + i) * Z[train]]], Y[train], (4, 6))
+        regression = prepare_ridge([[(1 + i) * Z[train]]], Y[train], RidgeDesign((4, 6)))
         return FoldFit(regression, [[(1 + i) * Z[test[:3]]], [(1 + i) * Z[test[3:]]]], (4, 6))
 
     scores = cross_fit_scores(fit_fold, Y, folds, (1.0, 10.0), 2)
@@ -31,7 +31,7 @@ def test_without_a_label_to_learn_from_scores_are_frequencies():
     Y[0, 0] = 1  # the fold that leaves it out has none
 
     def fit_fold(train, test, _):
-        regression = prepare_ridge([[np.zeros((len(train), 1))]], Y[train], (1,))
+        regression = prepare_ridge([[np.zeros((len(train), 1))]], Y[train], RidgeDesign((1,)))
         return FoldFit(regression, [[np.zeros((len(test), 1))]], (1,))
 
     scores = cross_fit_scores(fit_fold, Y, make_folds(3, 3, seed=0), (1.0,), 1)

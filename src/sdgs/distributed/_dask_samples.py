@@ -4,7 +4,7 @@ Parameters are chosen on rows that are brought to the client, the same rows as f
 all rows is computed where they are, and only sums of it are sent.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,11 +21,9 @@ from sdgs.distributed._distributed_decompose import check_solver, gather_labels
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
-from sdgs.readout._ridge import PrimalRidge
+from sdgs.readout._ridge import PrimalRidge, RidgeDesign
 from sdgs.readout._samples import ArraySamples, Samples, ScaledArray, ScaledSamples
 from sdgs.readout._scaling import Scaling
-
-Array = NDArray[np.floating[Any]]
 
 
 class DaskSamples(Samples):
@@ -72,17 +70,9 @@ class ScaledDask(ScaledSamples):
         X = self._rows[rows]
         return ScaledArray(X, np.ones(X.shape[0], dtype=X.dtype))
 
-    def prepare_ridge(
-        self,
-        features: ReadoutFeatures,
-        Y: Any,
-        widths: Sequence[int],  # noqa: ARG002  # all columns are summed
-        weighted_columns: slice | None,
-        sample_weight: Array | None,
-        n_jobs: int | None,  # noqa: ARG002  # workers have threads of their own
-    ) -> PrimalRidge:
-        """From the moments of the rows of each worker."""
-        rows = self._rows
+    def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, _: int | None) -> PrimalRidge:
+        """From the moments of the rows of each worker, which has threads of its own."""
+        rows, sample_weight = self._rows, design.sample_weight
         (shared,) = rows.client.scatter([features.without_samples()], broadcast=True, hash=False)
 
         def arguments(block: Any) -> tuple[Any, ...]:
@@ -90,7 +80,7 @@ class ScaledDask(ScaledSamples):
             return Y[some], None if sample_weight is None else sample_weight[some], shared, rows.dtype
 
         parts: list[MomentAccumulator] = _fold(rows, _add_moments, arguments)
-        return PrimalRidge(merge_moments([part.moments() for part in parts]), weighted_columns)
+        return PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
 
 
 def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:

@@ -15,23 +15,10 @@ from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._pipeline import ReadoutContext
 from sdgs.readout._samples import Samples
 from sdgs.readout._scaling import suitable_scalings
+from sdgs.selection import _defaults as defaults
 from sdgs.selection._budgeted_search import BudgetedSearch
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._cost_model import CostModel
-from sdgs.selection._defaults import (
-    ALPHAS,
-    DENSE_GAMMA,
-    HUBERS,
-    MAX_CV_SAMPLES,
-    MAX_UNCONDITIONAL_RANK,
-    MIN_SAMPLES_PER_DIMENSION,
-    NEARBY_PENALTIES,
-    PENALTIES,
-    RANKS,
-    SPARSE_GAMMA,
-    START_ALPHA,
-    START_RANK,
-)
 
 
 class SDGSClassifierCV(SDGSModel):
@@ -112,7 +99,7 @@ class SDGSClassifierCV(SDGSModel):
         alphas: float | Sequence[float] | str = "auto",
         hubers: float | Sequence[float | None] | str | None = "auto",
         gammas: float | Sequence[float | None] | str | None = "auto",
-        penalties: float | Sequence[float] = PENALTIES,
+        penalties: float | Sequence[float] = defaults.PENALTIES,
         scaling: str | None = "auto",
         n_averaged: int = 3,
         budget: float = 10,
@@ -206,8 +193,10 @@ class SDGSClassifierCV(SDGSModel):
     ) -> list[CVResult]:
         """The candidates evaluated on more samples, each with its own landmarks and with penalties near the best."""
         indices = [penalties.index(result.choice.penalty) for result in results]
-        nearby = penalties[max(min(indices) - NEARBY_PENALTIES, 0) : max(indices) + NEARBY_PENALTIES + 1]
-        evaluator = self._evaluator(samples, labels, context, nearby, max(self.max_rows, MAX_CV_SAMPLES))
+        nearby = penalties[
+            max(min(indices) - defaults.NEARBY_PENALTIES, 0) : max(indices) + defaults.NEARBY_PENALTIES + 1
+        ]
+        evaluator = self._evaluator(samples, labels, context, nearby, max(self.max_rows, defaults.MAX_CV_SAMPLES))
         return [
             evaluator.evaluate(replace(result.parameters, landmark_draw=i), max_blocks=result.choice.read_from)
             for i, result in task.each("choose again", list(enumerate(results)))
@@ -221,19 +210,24 @@ class SDGSClassifierCV(SDGSModel):
         n, p = samples.shape
         ranks = tuple(
             rank
-            for rank in RANKS
-            if rank <= MAX_UNCONDITIONAL_RANK or rank * n_labels <= max(p, n / MIN_SAMPLES_PER_DIMENSION)
+            for rank in defaults.RANKS
+            if rank <= defaults.MAX_UNCONDITIONAL_RANK
+            or rank * n_labels <= max(p, n / defaults.MIN_SAMPLES_PER_DIMENSION)
         )
-        gammas = (None, SPARSE_GAMMA if samples.is_sparse else DENSE_GAMMA) if samples.supports_kernel else (None,)
+        gammas = (
+            (None, defaults.SPARSE_GAMMA if samples.is_sparse else defaults.DENSE_GAMMA)
+            if samples.supports_kernel
+            else (None,)
+        )
         # Entries of sparse data are counts of words and the like: few, and not corrupted.
-        hubers = (None,) if samples.is_sparse else HUBERS
+        hubers = (None,) if samples.is_sparse else defaults.HUBERS
         scalings = suitable_scalings(samples.column_statistics) if self.scaling == "auto" else (self.scaling,)
         return [
             ("scaling", scalings),
             ("gamma", _as_tuple(self.gammas, gammas)),
             ("huber", _as_tuple(self.hubers, hubers)),
             ("n_components", _as_tuple(self.n_components, ranks)),
-            ("alpha", _as_tuple(self.alphas, ALPHAS)),
+            ("alpha", _as_tuple(self.alphas, defaults.ALPHAS)),
         ]
 
     def _check_parameters(self) -> None:
@@ -257,8 +251,8 @@ def _as_tuple(values: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _start_value(name: str, values: tuple[Any, ...]) -> Any:
     """The default of SDGSClassifier if it is among the values, else the first of them."""
-    defaults = {"huber": None, "gamma": None, "n_components": START_RANK, "alpha": START_ALPHA}
-    return defaults[name] if name in defaults and defaults[name] in values else values[0]
+    usual = {"huber": None, "gamma": None, "n_components": defaults.START_RANK, "alpha": defaults.START_ALPHA}
+    return usual[name] if name in usual and usual[name] in values else values[0]
 
 
 def _check_values(

@@ -12,14 +12,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from sdgs._utils._array_api import namespace, on_host, take_rows, to_device_of, to_host
 from sdgs._utils._row_norms import narrow_indices
-from sdgs.selection._defaults import (
-    DENSE_LANDMARKS,
-    LANDMARK_JITTER,
-    LARGE_DENSE_LANDMARKS,
-    MAX_DISTANCE_LANDMARKS,
-    MAX_SPREAD_SAMPLES,
-    SPARSE_LANDMARKS,
-)
+from sdgs.selection import _defaults as defaults
 
 Array = NDArray[np.floating[Any]]
 
@@ -97,7 +90,7 @@ def fit_landmark_kernel(
     observed: NDArray[np.bool_] | None = None,
     clean: Callable[[Any], Any] = lambda X: X,
     *,
-    max_spread_samples: int = MAX_SPREAD_SAMPLES,
+    max_spread_samples: int = defaults.MAX_SPREAD_SAMPLES,
 ) -> LandmarkKernel:
     """Draw landmarks from scaled samples, and fit weights and width.
 
@@ -126,12 +119,12 @@ def fit_landmark_kernel(
     distances = np.empty((len(drawn), len(drawn)))
     comparable = _comparable(landmarks)
     _manhattan(comparable, comparable, distances)
-    some = distances[:MAX_DISTANCE_LANDMARKS, :MAX_DISTANCE_LANDMARKS]
+    some = distances[: defaults.MAX_DISTANCE_LANDMARKS, : defaults.MAX_DISTANCE_LANDMARKS]
     mean_distance = float(some.sum()) / max(some.size - len(some), 1)
     if mean_distance > 0 and np.isfinite(gamma / mean_distance):
         gamma = gamma / mean_distance
     gram = np.exp(-gamma * distances)
-    gram.flat[:: len(gram) + 1] += LANDMARK_JITTER
+    gram.flat[:: len(gram) + 1] += defaults.LANDMARK_JITTER
     return LandmarkKernel(gamma, weights, landmarks, gram)
 
 
@@ -139,11 +132,11 @@ def landmark_number(n_landmarks: int | str, n: int, *, sparse: bool) -> int:
     """How many of n samples are landmarks; ``n_landmarks`` is a maximum or "auto"."""
     if not isinstance(n_landmarks, str):
         return min(n, int(n_landmarks))
-    divisor, minimum, maximum = SPARSE_LANDMARKS if sparse else DENSE_LANDMARKS
+    divisor, minimum, maximum = defaults.SPARSE_LANDMARKS if sparse else defaults.DENSE_LANDMARKS
     number = min(n, max(n // divisor, minimum), maximum)
     if sparse:
         return number
-    divisor, maximum = LARGE_DENSE_LANDMARKS
+    divisor, maximum = defaults.LARGE_DENSE_LANDMARKS
     return max(number, min(n // divisor, maximum))
 
 

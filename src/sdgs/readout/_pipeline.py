@@ -8,7 +8,7 @@ from sdgs._utils._array_api import namespace
 from sdgs.readout._features import ReadoutFeatures, fit_features
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters, RidgeChoice
 from sdgs.readout._relevance import f1_sample_weight
-from sdgs.readout._ridge import Ridge, RidgeRegression
+from sdgs.readout._ridge import Ridge, RidgeDesign, RidgeRegression
 from sdgs.readout._samples import Samples, ScaledSamples
 from sdgs.readout._scaling import Scaling
 
@@ -93,9 +93,8 @@ def fit_regression(
     if context.mostly_zero:
         weighted_columns = features.column_slice("sample")
         sample_weight = f1_sample_weight(labels, context.metric)
-    regression = samples.prepare_ridge(
-        features, labels if Y is None else Y, widths, weighted_columns, sample_weight, context.options.n_jobs
-    )
+    design = RidgeDesign(widths, weighted_columns, sample_weight)
+    regression = samples.prepare_ridge(features, labels if Y is None else Y, design, context.options.n_jobs)
     return features, regression, widths
 
 

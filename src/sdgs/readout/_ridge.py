@@ -46,30 +46,42 @@ class Ridge:
         return total
 
 
+@dataclass(frozen=True, eq=False)
+class RidgeDesign:
+    """Which regressions are needed, and how columns and rows are weighted.
+
+    Attributes
+    ----------
+    widths : sequence of int
+        Numbers of leading columns to regress on, none less than the number of landmarks.
+    weighted_columns : slice or None
+    sample_weight : ndarray of shape (n,) or None
+        With mean 1; None for equal weights.
+    """
+
+    widths: Sequence[int]
+    weighted_columns: slice | None = None
+    sample_weight: Array | None = None
+
+
 def prepare_ridge(
-    blocks: Iterable[Sequence[Any]],
-    Y: Any,
-    widths: Sequence[int],
-    weighted_columns: slice | None = None,
-    landmark_gram: Array | None = None,
-    sample_weight: Array | None = None,
+    blocks: Iterable[Sequence[Any]], Y: Any, design: RidgeDesign, landmark_gram: Array | None = None
 ) -> "RidgeRegression":
     """Everything that ridge regressions of Y on Z need to know, for any penalty.
 
     Z comes as blocks of rows, each a sequence of matrices side by side, and is in memory as a whole only in the dual
-    form. ``widths`` are numbers of leading columns to regress on, none less than the number of landmarks: one Cholesky
-    factor serves them all, because the factor of a leading block is a leading block of the factor. (One
-    eigendecomposition would serve all penalties, but takes longer than six Cholesky factors.) ``sample_weight`` has
-    mean 1; None for equal weights.
+    form. One Cholesky factor serves all widths, because the factor of a leading block is a leading block of the factor.
+    (One eigendecomposition would serve all penalties, but takes longer than six Cholesky factors.)
     """
     blocks = iter(blocks)
     first = next(blocks)
     blocks = chain([first], blocks)
     # The dual form factorises an (n, n) matrix per width, the primal form one matrix of the largest width.
-    if len(widths) * Y.shape[0] ** 3 >= max(widths) ** 3 or not on_host(first[0]):
-        return PrimalRidge(accumulate(None, blocks, Y, sample_weight).moments(), weighted_columns, landmark_gram)
+    if len(design.widths) * Y.shape[0] ** 3 >= max(design.widths) ** 3 or not on_host(first[0]):
+        moments = accumulate(None, blocks, Y, design.sample_weight).moments()
+        return PrimalRidge(moments, design.weighted_columns, landmark_gram)
     Z = np.vstack([np.hstack([as_dense(part) for part in block]) for block in blocks])
-    return DualRidge(Z, Y, weighted_columns, landmark_gram, sample_weight)
+    return DualRidge(Z, Y, design, landmark_gram)
 
 
 class RidgeRegression(ABC):
@@ -109,15 +121,8 @@ class PrimalRidge(RidgeRegression):
 class DualRidge(RidgeRegression):
     """By Z P^-1 Z^T; ``Z`` is overwritten."""
 
-    def __init__(
-        self,
-        Z: Array,
-        Y: Any,
-        weighted_columns: slice | None = None,
-        landmark_gram: Array | None = None,
-        sample_weight: Array | None = None,
-    ) -> None:
-        Y = as_dense(Y)
+    def __init__(self, Z: Array, Y: Any, design: RidgeDesign, landmark_gram: Array | None = None) -> None:
+        Y, sample_weight, weighted_columns = as_dense(Y), design.sample_weight, design.weighted_columns
         self._Z_mean, self._Y_mean = (np.average(A, axis=0, weights=sample_weight) for A in (Z, Y))
         Z -= self._Z_mean
         self._Y = Y - self._Y_mean

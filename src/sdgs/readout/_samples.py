@@ -5,7 +5,6 @@ of array that was. :mod:`sdgs.distributed` implements the same protocol for Dask
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,11 @@ from scipy.sparse import issparse
 
 from sdgs._utils._array_api import take_rows
 from sdgs.readout._column_statistics import ColumnStatistics, column_statistics
-from sdgs.readout._ridge import RidgeRegression, prepare_ridge
+from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 from sdgs.readout._scaling import Scaling, fit_scaling
 
 if TYPE_CHECKING:
     from sdgs.readout._features import ReadoutFeatures
-
-Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +47,7 @@ class ScaledSamples(ABC):
         """Some rows, given by a slice or by ascending indices, in the memory of this process."""
 
     @abstractmethod
-    def prepare_ridge(
-        self,
-        features: "ReadoutFeatures",
-        Y: Any,
-        widths: Sequence[int],
-        weighted_columns: slice | None,
-        sample_weight: Array | None,
-        n_jobs: int | None,
-    ) -> RidgeRegression:
+    def prepare_ridge(self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None) -> Any:
         """Ridge regressions of Y on the features of all samples: see :func:`sdgs.readout._ridge.prepare_ridge`."""
 
 
@@ -117,19 +106,11 @@ class ScaledArray(ScaledSamples):
             return ScaledArray(self.X[rows, :], self.norms[rows])
         return ScaledArray(take_rows(self.X, rows), take_rows(self.norms, rows))
 
-    def prepare_ridge(
-        self,
-        features: "ReadoutFeatures",
-        Y: Any,
-        widths: Sequence[int],
-        weighted_columns: slice | None,
-        sample_weight: Array | None,
-        n_jobs: int | None,
-    ) -> RidgeRegression:
+    def prepare_ridge(self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None) -> Any:
         """Ridge regressions of Y on the features of the samples."""
-        blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(widths))
+        blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(design.widths))
         gram = None if features.kernel is None else features.kernel.landmark_gram
-        return prepare_ridge(blocks, Y, widths, weighted_columns, gram, sample_weight)
+        return prepare_ridge(blocks, Y, design, gram)
 
 
 class ArraySamples(Samples):

@@ -9,20 +9,8 @@ import numpy as np
 
 from sdgs.readout._landmark_kernel import landmark_number
 from sdgs.readout._parameters import PipelineParameters
+from sdgs.selection import _defaults as defaults
 from sdgs.selection._cross_fit import n_cv_samples, n_folds_used
-from sdgs.selection._defaults import (
-    CV_SHARE_DENSE,
-    CV_SHARE_SPARSE,
-    HUBER_COST,
-    LANDMARKS_PER_DENSE_COST,
-    MAX_DENSE_KERNEL_COST,
-    PENALTIES,
-    REFIT_SHARE,
-    SPARSE_KERNEL_COST,
-    SPARSE_KERNEL_COST_PER_LANDMARK_AND_LABEL,
-    START_ALPHA,
-    START_RANK,
-)
 
 
 @dataclass(frozen=True)
@@ -62,7 +50,7 @@ class CostModel:
 
     @property
     def _n_default(self) -> int:
-        return n_cv_samples(self.shape[0], self.shape[2], len(PENALTIES))
+        return n_cv_samples(self.shape[0], self.shape[2], len(defaults.PENALTIES))
 
     def _relative_cost(self, candidate: PipelineParameters, n_train: int) -> float:
         _, p, k = self.shape
@@ -76,13 +64,13 @@ def base_costs(n: int, n_evaluated: int, n_default: int, n_folds: int, *, sparse
     A fit of SDGSClassifier evaluates its parameters on ``n_default`` samples, which takes ``CV_SHARE_DENSE`` of its
     time if these are all samples and all folds are left out.
     """
-    cv_share = CV_SHARE_SPARSE if sparse else CV_SHARE_DENSE
+    cv_share = defaults.CV_SHARE_SPARSE if sparse else defaults.CV_SHARE_DENSE
 
     def evaluation(size: int) -> float:
         return cv_share * size * n_folds_used(size, n_folds) / n_folds
 
     fit = evaluation(n_default) + (1 - cv_share) * n
-    return evaluation(n_evaluated) / fit, 1.0 if n_evaluated < n else REFIT_SHARE * n / fit
+    return evaluation(n_evaluated) / fit, 1.0 if n_evaluated < n else defaults.REFIT_SHARE * n / fit
 
 
 def relative_cost(
@@ -93,11 +81,15 @@ def relative_cost(
     Coding takes time proportional to the length of a code, and up to its square if the subspaces together have more
     dimensions than there are features. A kernel takes time by its landmarks: 0.3 to 2.9 of a default fit was measured.
     """
-    length = float(np.mean(candidate.n_components)) / START_RANK
-    overlap = min(START_RANK * length * n_labels / n_features, length)
-    cost = length * max(overlap, 1) * (START_ALPHA / candidate.alpha) ** 0.5
+    length = float(np.mean(candidate.n_components)) / defaults.START_RANK
+    overlap = min(defaults.START_RANK * length * n_labels / n_features, length)
+    cost = length * max(overlap, 1) * (defaults.START_ALPHA / candidate.alpha) ** 0.5
     if sparse:
-        kernel = SPARSE_KERNEL_COST + SPARSE_KERNEL_COST_PER_LANDMARK_AND_LABEL * n_landmarks / n_labels
+        kernel = (
+            defaults.SPARSE_KERNEL_COST + defaults.SPARSE_KERNEL_COST_PER_LANDMARK_AND_LABEL * n_landmarks / n_labels
+        )
     else:
-        kernel = min(n_landmarks / LANDMARKS_PER_DENSE_COST, MAX_DENSE_KERNEL_COST)
-    return float(cost * (1 if candidate.huber is None else HUBER_COST) + (0 if candidate.gamma is None else kernel))
+        kernel = min(n_landmarks / defaults.LANDMARKS_PER_DENSE_COST, defaults.MAX_DENSE_KERNEL_COST)
+    return float(
+        cost * (1 if candidate.huber is None else defaults.HUBER_COST) + (0 if candidate.gamma is None else kernel)
+    )

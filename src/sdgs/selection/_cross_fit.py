@@ -13,14 +13,7 @@ from sdgs.readout._calibration import evenly_spaced_rows, fit_calibration
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._features import FEATURE_BLOCKS
 from sdgs.readout._ridge import Ridge, RidgeRegression
-from sdgs.selection._defaults import (
-    ENOUGH_TEST_SAMPLES,
-    MAX_COMPARED_SCORES,
-    MAX_COMPARISON_CALIBRATION_SCORES,
-    MAX_CV_SAMPLES,
-    MAX_SCORE_BYTES,
-    MIN_CV_SAMPLES,
-)
+from sdgs.selection import _defaults as defaults
 
 Array = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
@@ -37,7 +30,7 @@ class Folds:
     test_rows: Rows
 
 
-def make_folds(n: int, n_folds: int, seed: int, *, enough: int = ENOUGH_TEST_SAMPLES) -> Folds:
+def make_folds(n: int, n_folds: int, seed: int, *, enough: int = defaults.ENOUGH_TEST_SAMPLES) -> Folds:
     """Shuffled folds of n samples; with one sample there are none, and it is a test row all the same."""
     if n < 2:
         return Folds((), np.arange(n))
@@ -46,15 +39,17 @@ def make_folds(n: int, n_folds: int, seed: int, *, enough: int = ENOUGH_TEST_SAM
     return Folds(tuple(pairs), np.sort(np.concatenate([test for _, test in pairs])))
 
 
-def n_folds_used(n: int, n_folds: int, *, enough: int = ENOUGH_TEST_SAMPLES) -> int:
+def n_folds_used(n: int, n_folds: int, *, enough: int = defaults.ENOUGH_TEST_SAMPLES) -> int:
     """The number of folds whose test rows are enough."""
     return min(n_folds, -(-enough * n_folds // n))
 
 
 def n_cv_samples(n: int, n_labels: int, n_penalties: int, maximum: int | None = None) -> int:
     """How many of n samples candidates are evaluated on: at most ``maximum``, and as memory for scores allows."""
-    affordable = max(MAX_SCORE_BYTES // (8 * len(FEATURE_BLOCKS) * n_penalties * n_labels), MIN_CV_SAMPLES)
-    return min(n, maximum or MAX_CV_SAMPLES, affordable)
+    affordable = max(
+        defaults.MAX_SCORE_BYTES // (8 * len(FEATURE_BLOCKS) * n_penalties * n_labels), defaults.MIN_CV_SAMPLES
+    )
+    return min(n, maximum or defaults.MAX_CV_SAMPLES, affordable)
 
 
 def draw_rows(n: int, size: int, seed: int) -> Rows:
@@ -120,9 +115,10 @@ class Scorer:
 
     def quick_value(self, scores: Any) -> float:
         """Of evenly spaced rows, if there are many scores: enough to compare penalties."""
-        rows = evenly_spaced_rows(*self.Y.shape, MAX_COMPARED_SCORES)
+        n, k = self.Y.shape
+        rows = evenly_spaced_rows(n, k, defaults.MAX_COMPARED_SCORES)
         return self._value(scores[rows, :], self.Y[rows])
 
     def _value(self, scores: Any, Y: Array) -> float:
-        P = fit_calibration(scores, Y, MAX_COMPARISON_CALIBRATION_SCORES).probabilities(scores)
+        P = fit_calibration(scores, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES).probabilities(scores)
         return metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P))

@@ -11,7 +11,7 @@ from sdgs._utils._array_api import take_rows, to_host
 from sdgs._utils._validation import has_missing
 from sdgs.readout._features import store_compactly, take_columns
 from sdgs.readout._relevance import most_relevant_columns
-from sdgs.readout._ridge import prepare_ridge
+from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 from sdgs.readout._samples import ArraySamples
 from sdgs.readout._scaling import Scaling
 from sdgs.selection._cross_fit import FoldFit, Folds, Rows, Scorer, cross_fit_scores
@@ -60,6 +60,6 @@ def preview_scalings(
 
 def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, train: Rows, test: Rows, _: int) -> FoldFit:
     width = int(Z.shape[1])
-    weighted = slice(0, width) if mostly_zero else None
-    regression = prepare_ridge([[take_rows(Z, train)]], Y[train], (width,), weighted)
+    design = RidgeDesign((width,), slice(0, width) if mostly_zero else None)
+    regression = prepare_ridge([[take_rows(Z, train)]], Y[train], design)
     return FoldFit(regression, [[take_rows(Z, test)]], (width,))
