@@ -1,6 +1,7 @@
-"""Files that were saved models once: each must load into a model that predicts, or give one clean error.
+"""Mutated model files: each must load into a model that predicts, or give a ``ModelFileError``.
 
-``python tests/persistence/fuzz_model_files.py 100000`` tries that many, with at most 1 GiB of memory beside what Python has.
+``python tests/persistence/fuzz_model_files.py 100000 [SEED]`` tries that many, with at most 1 GiB of memory more than
+Python has at the start.
 """
 
 import json
@@ -20,8 +21,29 @@ from scipy.sparse import csr_array
 import sdgs
 from sdgs import ModelFileError, SDGSClassifier, SDGSClassifierCV
 
-WILD = [0, 1, -1, 2, 7, 2**31, 2**48, 2**62, 10**30, -(2**63), 0.0, -1.5, 1e308, True, False, None, "", "nan", [], {}]
-WILD += [
+REPLACEMENTS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    2**31,
+    2**48,
+    2**62,
+    10**30,
+    -(2**63),
+    0.0,
+    -1.5,
+    1e308,
+    True,
+    False,
+    None,
+    "",
+    "nan",
+    [],
+    {},
+]
+REPLACEMENTS += [
     [0],
     ["x"],
     {"tuple": [1]},
@@ -36,7 +58,7 @@ INTEGERS = [0, 1, -1, 2, 3, 5, 24, 100, 2**31 - 1, 2**31, 2**62, -(2**63), 2**63
 
 
 def small_models():
-    """One of each kind, fitted to next to nothing."""
+    """One of each kind, fitted to few samples."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((24, 5)))
     Y = rng.random((24, 3)) < 0.5
@@ -50,30 +72,30 @@ def small_models():
     )
 
 
-def damaged(content, rng):
-    """Bytes changed, lost or added anywhere."""
+def damage(content, rng):
+    """Change, delete or insert bytes anywhere."""
     content = bytearray(content)
     for _ in range(rng.integers(1, 4)):
-        place = int(rng.integers(len(content) + 1)) if rng.random() < 0.7 else int(rng.integers(16))
+        position = int(rng.integers(len(content) + 1)) if rng.random() < 0.7 else int(rng.integers(16))
         size = int(rng.integers(1, 9))
-        what = rng.integers(6)
-        if what == 0 and place < len(content):
-            content[place] ^= 1 << int(rng.integers(8))
-        elif what == 1:
-            content[place : place + size] = rng.bytes(size)
-        elif what == 2:
-            del content[place : place + int(rng.integers(1, 200))]
-        elif what == 3:
-            content[place:place] = rng.bytes(size)
-        elif what == 4:
-            content[place : place + 8] = int(rng.choice([0, 1, 2**16, 2**31, 2**63 - 1])).to_bytes(8, "little")
+        kind = rng.integers(6)
+        if kind == 0 and position < len(content):
+            content[position] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            content[position : position + size] = rng.bytes(size)
+        elif kind == 2:
+            del content[position : position + int(rng.integers(1, 200))]
+        elif kind == 3:
+            content[position:position] = rng.bytes(size)
+        elif kind == 4:
+            content[position : position + 8] = int(rng.choice([0, 1, 2**16, 2**31, 2**63 - 1])).to_bytes(8, "little")
         else:
-            del content[place:]
+            del content[position:]
     return bytes(content)
 
 
-def forged(content, rng):
-    """A file with another content and a checksum that is right."""
+def forge_content(content, rng):
+    """Change the JSON or the arrays, and correct the checksum."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     arrays = {
@@ -81,17 +103,17 @@ def forged(content, rng):
         for name, entry in header.items()
         if name not in ("__metadata__", "sha256")
     }
-    about = header["__metadata__"]
-    document = json.loads(about["document"])
+    metadata = header["__metadata__"]
+    document = json.loads(metadata["document"])
     for _ in range(rng.integers(1, 3)):
-        what = rng.integers(5)
-        if what == 0:
-            _change(document, rng)
-            about["document"] = json.dumps(document)
-        elif what == 1:
-            _change(header, rng)
-        elif what == 2:
-            about["transposed"] = json.dumps([str(rng.choice(list(arrays)))])
+        kind = rng.integers(5)
+        if kind == 0:
+            _change_value(document, rng)
+            metadata["document"] = json.dumps(document)
+        elif kind == 1:
+            _change_value(header, rng)
+        elif kind == 2:
+            metadata["transposed"] = json.dumps([str(rng.choice(list(arrays)))])
         elif arrays:
             name = str(rng.choice(list(arrays)))
             if name in header and isinstance(header[name], dict):
@@ -108,8 +130,8 @@ def forged(content, rng):
     return start + sha256(start).digest()
 
 
-def _change(tree, rng):
-    """One value of nested lists and dicts."""
+def _change_value(tree, rng):
+    """Change one value of nested lists and dicts."""
     while True:
         keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
         if not keys:
@@ -118,31 +140,31 @@ def _change(tree, rng):
         if isinstance(tree[key], list | dict) and tree[key] and rng.random() < 0.9:
             tree = tree[key]
             continue
-        what = rng.random()
-        if what < 0.1:
+        draw = rng.random()
+        if draw < 0.1:
             del tree[key]
-        elif what < 0.2 and isinstance(tree, dict):
+        elif draw < 0.2 and isinstance(tree, dict):
             tree[key + "x"] = tree.pop(key)
         else:
-            tree[key] = deepcopy(WILD[int(rng.integers(len(WILD)))])
+            tree[key] = deepcopy(REPLACEMENTS[int(rng.integers(len(REPLACEMENTS)))])
         return
 
 
 def _change_array(name, header, arrays, rng):
-    entry, what = header[name], rng.random()
+    entry, draw = header[name], rng.random()
     codes = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4"}
-    if what < 0.1:
+    if draw < 0.1:
         del header[name], arrays[name]
-    elif what < 0.2:
+    elif draw < 0.2:
         entry["dtype"] = str(rng.choice(["F64", "F32", "I64", "I32", "U8", "BOOL", "O", "F16"]))
-    elif what < 0.35 and isinstance(entry.get("shape"), list):
+    elif draw < 0.35 and isinstance(entry.get("shape"), list):
         entry["shape"] = [[], [0], [1, 1], entry["shape"][::-1], [*entry["shape"], 1], [0, 2**48], [2**62, 4]][
             int(rng.integers(7))
         ]
     elif str(entry.get("dtype")) in codes:
         dtype, raw = np.dtype(codes[entry["dtype"]]), arrays[name]
         array = np.frombuffer(raw[: len(raw) // dtype.itemsize * dtype.itemsize], dtype=dtype).copy()
-        if what < 0.45:
+        if draw < 0.45:
             array = array[: int(rng.integers(array.size + 1))]
             entry["shape"] = [array.size]
         elif array.size:
@@ -157,7 +179,7 @@ def _change_array(name, header, arrays, rng):
 
 
 def fuzz(cases, seed, folder):
-    """How many loaded and how many gave a clean error; anything else is raised."""
+    """Count the files that loaded and those that gave a ModelFileError; any other error is raised."""
     contents = []
     for number, model in enumerate(small_models()):
         model.save(folder / f"{number}.sdgs")
@@ -167,10 +189,10 @@ def fuzz(cases, seed, folder):
     samples = np.abs(np.random.default_rng(1).standard_normal((3, 5)))
     for case in range(cases):
         content = contents[case % len(contents)]
-        made = (damaged if rng.random() < 0.3 else forged)(content, rng)
-        path.write_bytes(made)
+        mutated = (damage if rng.random() < 0.3 else forge_content)(content, rng)
+        path.write_bytes(mutated)
         try:
-            count["same" if made == content else _outcome(path, samples)] += 1
+            count["same" if mutated == content else _outcome(path, samples)] += 1
         except BaseException as error:
             error.add_note(f"case {case} with seed {seed}")
             raise
@@ -183,8 +205,8 @@ def _outcome(path, samples):
         try:
             model = sdgs.load(path)
         except ModelFileError:
-            return "refused"
-        warnings.simplefilter("ignore")  # of numbers that overflow
+            return "rejected"
+        warnings.simplefilter("ignore")  # changed numbers may overflow
         model.get_params()
         if model.n_features_in_ == samples.shape[1]:
             model.predict(samples)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sdgs.decomposition._solvers import Solver
 from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
+from sdgs.persistence._checkpoint import fingerprint
 
 
 def decompose(
@@ -128,7 +130,7 @@ def decompose_arguments(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
     problem = arguments.check(X.shape, Y)
     if issparse(X) and problem.is_solved_dense(X.dtype):
         X = X.toarray()
-    checkpoint = problem.open_checkpoint(X)
+    checkpoint = problem.open_checkpoint(partial(fingerprint, X))
     # BLAS threads gain nothing on products this thin, are slow when other processes use the cores, and change the last
     # digits, which are to depend on the arguments alone.
     with threadpool_limits(1 if on_host(X) else None, user_api="blas"):

@@ -58,7 +58,7 @@ class CheckpointStore(Protocol):
     def store(self, arrays: Arrays) -> None:
         """Replace the stored state."""
 
-    def distrust(self, reason: str) -> None:
+    def warn_unusable(self, reason: str) -> None:
         """Warn that the stored state is not used."""
 
 
@@ -109,7 +109,7 @@ def _resume(state: AlternationState, checkpoint: CheckpointStore) -> list[float]
         return []
     objective = stored.pop("objective", np.empty(0))
     if objective.ndim != 1 or not _is_state_of(stored, state):
-        checkpoint.distrust("it does not fit the data.")
+        checkpoint.warn_unusable("it does not fit the data.")
         return []
     state.restore(stored, objective.size)
     return [float(error) for error in objective]

@@ -1,5 +1,6 @@
 """The arguments of ``decompose``, as given and validated."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,12 +63,13 @@ class Problem:
         n_components = int(np.minimum(self.ranks, np.diff(self.labels.indptr)).sum())
         return n * p * np.dtype(dtype).itemsize <= _MAX_SMALL_BYTES or n <= _MAX_DENSE_RATIO * n_components
 
-    def open_checkpoint(self, X: Any) -> Checkpoint | None:
-        """The checkpoint of this problem for ``X``, or None if no folder was given."""
+    def open_checkpoint(self, fingerprint_of_X: Callable[[], str]) -> Checkpoint | None:
+        """The checkpoint of this problem for an X with this fingerprint, or None if no folder was given."""
         if self.checkpoint_folder is None:
             return None
         arguments = (self.ranks, self.K, self.solver, self.max_iter, self.tol, self.seed)
-        return Checkpoint(self.checkpoint_folder, "decompose", X, X.shape, self.labels, self.labels.shape, *arguments)
+        data = (fingerprint_of_X(), self.shape, self.labels, self.labels.shape)
+        return Checkpoint(self.checkpoint_folder, "decompose", *data, *arguments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def decompose(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
     check_solver(arguments.solver)
     problem = arguments.check(rows.shape, Y)
     dense = problem.is_solved_dense(rows.dtype)
-    checkpoint = problem.open_checkpoint(rows)
+    checkpoint = problem.open_checkpoint(rows.fingerprint)
     with threadpool_limits(1, user_api="blas"), ActorPool(rows, dense=dense) as pool:
         state = DistributedAlternation(
             rows, pool, problem.labels, problem.ranks, problem.K, problem.solver, problem.seed

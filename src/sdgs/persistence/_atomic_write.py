@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file appears whole or not at all."""
 
 import os
 import secrets
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def write_atomically(path: Path, content: str | bytes | Iterable[Any]) -> None:
-    """Write to a temporary file, then rename: a reader finds the old file, the new one or none, never part of one.
+    """Write to a temporary file, then rename it: a reader finds the old file, the new one or none, never part of one.
 
-    ``content`` may come in parts, each bytes or an array of bytes.
+    ``content`` may be an iterable of parts, each bytes or an array of bytes.
     """
     content = content.encode() if isinstance(content, str) else content
     parts: Iterable[Any] = [content] if isinstance(content, bytes) else content

@@ -1,4 +1,4 @@
-"""What a long computation has got so far, in a file, so that it can be killed and go on."""
+"""Checkpoints: the state of a long computation in a file, so that a computation that was killed can continue."""
 
 import warnings
 from contextlib import suppress
@@ -16,71 +16,86 @@ from sdgs._utils._array_api import to_host
 from sdgs._utils._version import __version__
 from sdgs.persistence._container import ModelFileError, read, write
 
-_FORMAT = "sdgs-checkpoint"
-_VERSION = 6  # a new one whenever the same arguments give other digits
-_PAUSE = 10  # times as long as the last write took
+FORMAT = "sdgs-checkpoint"
+VERSION = 1  # raised whenever the same arguments give other digits
+_MIN_INTERVAL = 10  # from one write to the next, in durations of the last write
 
 
 class Checkpoint:
-    """The arrays of one computation, in a file of ``folder`` that is named after all that they depend on.
+    """The arrays of one computation, in a file of ``folder`` whose name is a hash of everything that they depend on.
 
-    So what was computed from other data, with other arguments or by another version is not found, and is left alone.
-    Many computations may share a folder.
+    So results of other data, other arguments or another version are not found, and are left alone. Many computations
+    may share a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if it does not exist.
+    *depends_on : Any
+        See :func:`fingerprint`.
+    library_version : str
+        Of sdgs; part of the name.
+    min_interval : float
+        Between two writes, in durations of the last write; it bounds the share of time that writing takes.
     """
 
-    def __init__(self, folder: Path, *depends_on: Any) -> None:
-        self._name = fingerprint(_VERSION, __version__, *depends_on)
-        self._path = folder / f"{self._name}.sdgs-checkpoint"
-        self._written, self._took = 0.0, 0.0
+    def __init__(
+        self, folder: Path, *depends_on: Any, library_version: str = __version__, min_interval: float = _MIN_INTERVAL
+    ) -> None:
+        self._key = fingerprint(VERSION, library_version, *depends_on)
+        self._path = folder / f"{self._key}.sdgs-checkpoint"
+        self._library_version, self._min_interval = library_version, min_interval
+        self._last_write, self._write_duration = 0.0, 0.0
         folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(f".{self._path.name}-*"):  # of a write that was cut off
+        for unfinished in folder.glob(f".{self._path.name}-*"):  # left by a write that was killed
             with suppress(OSError):
-                left.unlink()
+                unfinished.unlink()
 
     def load(self) -> dict[str, NDArray[Any]] | None:
-        """What was stored last, if anything; also None, with a warning, if that is damaged."""
+        """The arrays that were stored last; None if there are none or, with a warning, if the file is damaged."""
         if not self._path.exists():
             return None
         try:
-            content = read(self._path, _FORMAT, (_VERSION,))
+            content = read(self._path, FORMAT, (VERSION,))
         except ModelFileError as error:
-            self.distrust(str(error))
+            self.warn_unusable(str(error))
             return None
-        return content.arrays if content.document == self._name else None
+        return content.arrays if content.document == self._key else None
 
-    def distrust(self, reason: str) -> None:
-        """Say that what was stored is not used."""
-        warnings.warn(f"A checkpoint is of no use, so its work is done again: {reason}", stacklevel=4)
+    def warn_unusable(self, reason: str) -> None:
+        """Warn that the stored arrays are not used."""
+        warnings.warn(f"A checkpoint cannot be used, so its computation starts again: {reason}", stacklevel=4)
 
     def due(self) -> bool:
-        """Whether so much time went by that to store again takes little of it."""
-        return perf_counter() - self._written >= _PAUSE * self._took
+        """Whether the last write is long enough ago."""
+        return perf_counter() - self._last_write >= self._min_interval * self._write_duration
 
     def store(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """In place of what was stored before. Killed at any point, either of them is there, whole."""
-        began = perf_counter()
+        """Replace the stored arrays. A process that is killed at any point leaves the old or the new file, whole."""
+        start = perf_counter()
         try:
-            write(self._path, _FORMAT, _VERSION, __version__, self._name, arrays)
+            write(self._path, FORMAT, VERSION, self._library_version, self._key, arrays)
         except FileNotFoundError:
-            # Another process has begun the same computation, and taken this write for one that was cut off.
+            # Another process has started the same computation and deleted the temporary file of this write.
             if not self._path.parent.is_dir():
                 raise
-        self._written = perf_counter()
-        self._took = self._written - began
+        self._last_write = perf_counter()
+        self._write_duration = self._last_write - start
 
 
 def fingerprint(*parts: Any) -> str:
-    """The same for the same arrays, dense or sparse, and the same values of anything else that says what it is."""
-    found = sha256()
+    """A hash of arrays, dense or sparse, by content, and of everything else by ``repr``.
+
+    The shape of a sparse array is not part of it: pass it too.
+    """
+    digest = sha256()
     for part in parts:
         if is_array_api_obj(part):
             part = to_host(part)
-        part = part.fingerprint() if hasattr(part, "fingerprint") else part  # samples on workers
-        arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)
-        for array in arrays:
+        for array in (part.data, part.indices, part.indptr) if issparse(part) else (part,):
             if isinstance(array, np.ndarray):
-                found.update(f"{array.dtype.str} {array.shape} ".encode())
-                found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+                digest.update(f"{array.dtype.str} {array.shape} ".encode())
+                digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
             else:
-                found.update(f"{array!r} ".encode())
-    return found.hexdigest()
+                digest.update(f"{array!r} ".encode())
+    return digest.hexdigest()

@@ -1,13 +1,13 @@
-"""One file of arrays and JSON: the layout of safetensors, with a checksum as its last array.
+"""A file of arrays and JSON: the layout of safetensors, with a checksum as its last array.
 
 ::
 
     8 bytes    N, little-endian
-    N bytes    JSON: dtype, shape and place of each array, and metadata of the file
+    N bytes    JSON: dtype, shape and offsets of each array, and metadata of the file
     the rest   the arrays, one after the other, without a gap
 
-Nothing in it is compressed, named like a path, or code. So its size bounds what reading it takes, and there is nothing
-to unpack, to escape to or to run. See docs/model-format.md.
+There is no compression, no path and no code in it: reading takes memory in proportion to the size of the file, writes
+nothing, and runs nothing. docs/model-format.md specifies it.
 """
 
 import json
@@ -28,23 +28,23 @@ Array = NDArray[Any]
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
-_CHECKSUM = "sha256"  # of all that stands before it
+_CHECKSUM = "sha256"  # of all bytes before it
 _CHECKSUM_SIZE = 32
 _METADATA = "__metadata__"
 _MAX_HEADER_BYTES = 100_000_000  # as for safetensors
-_MAX_DIMENSION = 1 << 48  # of a dimension: so that no product of two overflows
+_MAX_DIMENSION = 1 << 48  # more than a file can hold, less than numpy's limit
 
-# Errors while an object is made from a file that does not hold what it should.
+# Errors of a decoder whose input is not what an encoder writes.
 CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model file, is damaged, or is too new; or a model that no file can hold."""
+    """A file that is not a model file, is damaged or is too new; or a model that no file can hold."""
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is in a file."""
+    """The content of a file."""
 
     version: int
     written_by: str  # the version of sdgs that wrote it
@@ -52,8 +52,11 @@ class Content:
     arrays: dict[str, Array]
 
 
-def write(path: Path, kind: str, version: int, library: str, document: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file of format ``kind``; it appears whole or not at all."""
+def write(path: Path, kind: str, version: int, library: str, document: Any, arrays: Mapping[str, Array]) -> None:
+    """Write a file of format ``kind``; it appears whole or not at all.
+
+    ``library`` is the version of sdgs, ``document`` is JSON.
+    """
     # The memory order is kept, because the last digits of products depend on it.
     transposed = [name for name, array in arrays.items() if not array.flags.c_contiguous and array.flags.f_contiguous]
     stored = {name: _little_endian(array.T if name in transposed else array) for name, array in arrays.items()}
@@ -74,7 +77,9 @@ def write(path: Path, kind: str, version: int, library: str, document: Any, arra
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > _MAX_HEADER_BYTES:
-        raise ModelFileError(f"the names take {len(text)} bytes; no more than {_MAX_HEADER_BYTES} can be stored.")
+        raise ModelFileError(
+            f"its names and parameters take {len(text)} bytes; a file holds at most {_MAX_HEADER_BYTES}."
+        )
     write_atomically(path, _content_parts(len(text).to_bytes(8, "little") + text, stored))
 
 
@@ -93,7 +98,10 @@ def _little_endian(array: Array) -> Array:
 
 
 def read(path: Path, kind: str, versions: Collection[int]) -> Content:
-    """The content of a file of format ``kind``. Anything else is a :class:`ModelFileError`, or an OSError."""
+    """The content of a file of format ``kind`` in one of these versions.
+
+    Raises :class:`ModelFileError` for any other content, and OSError if the file cannot be opened.
+    """
     path.stat()  # raises FileNotFoundError
     if not path.is_file():
         raise ModelFileError(f"{path} is not a file.")
@@ -125,10 +133,10 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
             f"it has format version {version}, written by sdgs {library[:40]!r}. This sdgs reads up to version "
             f"{max(versions)}: install a newer one."
         )
-    tensors = _check_header(header, size - 8 - length)
+    layout = _check_header(header, size - 8 - length)
     checksum = sha256(start + text)
     arrays = {}
-    for name, (dtype, shape) in tensors.items():
+    for name, (dtype, shape) in layout.items():
         if name == _CHECKSUM:
             break
         array: Array = np.empty(shape, dtype=dtype)
@@ -145,24 +153,24 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
 
 
 def _parse_json(text: str) -> Any:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a number.")
+    def reject_constant(constant: str) -> None:
+        raise ValueError(f"its JSON has {constant}, which is not a finite number.")
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+    def reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
             raise ValueError("its JSON repeats a name.")
-        return found
+        return fields
 
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+        return json.loads(text, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
     except json.JSONDecodeError:
         raise ValueError("its JSON is damaged.") from None
 
 
 def _check_header(header: dict[str, Any], size: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """(dtype, shape) of each array, in order, if together they are exactly the ``size`` bytes that there are."""
-    found = {}
+    """The dtype and the shape of each array, in order; together they must be the ``size`` bytes after the header."""
+    layout = {}
     end = 0
     for name, entry in header.items():
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
@@ -174,12 +182,12 @@ def _check_header(header: dict[str, Any], size: int) -> dict[str, tuple[str, tup
         if offsets != [end, end + math.prod(shape) * np.dtype(dtype).itemsize]:
             raise ValueError("its arrays are not contiguous.")
         end = offsets[1]
-        found[name] = dtype, tuple(shape)
+        layout[name] = dtype, tuple(shape)
     if end != size:
         raise ValueError("it is truncated, or has data after its end.")
-    if list(found)[-1:] != [_CHECKSUM] or found[_CHECKSUM] != ("|u1", (_CHECKSUM_SIZE,)):
+    if list(layout)[-1:] != [_CHECKSUM] or layout[_CHECKSUM] != ("|u1", (_CHECKSUM_SIZE,)):
         raise ValueError("it has no checksum.")
-    return found
+    return layout
 
 
 def _is_shape(value: Any) -> bool:
@@ -197,13 +205,15 @@ class CheckedArrays:
         self._remaining = dict(arrays)
 
     def take(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> Array:
-        """An array of floats (``kind`` "f"), integers ("i") or either, with this shape; None is any number."""
+        """An array of floats (``kind`` "f"), integers ("i") or either ("fi"); None in ``shape`` is any number."""
         array = self._remaining.pop(name, None)
         if array is None:
             raise ValueError(f"the array {name} is missing.")
         if array.dtype.kind not in kind:
             raise ValueError(f"{name} has dtype {array.dtype}.")
-        if len(array.shape) != len(shape) or any(b not in (None, a) for a, b in zip(array.shape, shape, strict=True)):
+        if len(array.shape) != len(shape) or any(
+            expected not in (None, size) for size, expected in zip(array.shape, shape, strict=True)
+        ):
             raise ValueError(f"{name} has shape {array.shape}.")
         if finite and not np.isfinite(array).all():
             raise ValueError(f"{name} has entries that are not finite.")
@@ -221,10 +231,10 @@ class CheckedArrays:
         return self._remaining[name].shape if name in self._remaining else ()
 
     def has(self, name: str) -> bool:
-        """Whether there is such an array that is not taken yet."""
+        """Whether there is an array of this name that is not taken yet."""
         return name in self._remaining
 
     def check_all_taken(self) -> None:
-        """Raise if an array is left that has no meaning."""
+        """Raise an error if an array is left: it has no meaning."""
         if self._remaining:
             raise ValueError(f"the array {min(self._remaining)!r} has no meaning.")

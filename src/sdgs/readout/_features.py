@@ -172,7 +172,8 @@ class ReadoutFeatures:
         decomposition = self.decomposition
         if not on_host(decomposition.residual):
             decomposition = decomposition.on_host()
-        return replace(self, kernel=kernel, decomposition=decomposition)
+        parameters = replace(self.parameters, landmark_draw=0)
+        return replace(self, parameters=parameters, kernel=kernel, decomposition=decomposition)
 
 
 def fit_features(

@@ -78,6 +78,7 @@ def fit_scaling(statistics: ColumnStatistics | None, scaling: str | None) -> Sca
         if statistics.missing:
             raise ValueError('scaling="idf" needs complete samples: it counts the samples with a word. Use "rows".')
         scaler = TfidfTransformer(norm=None)
+        scaler.n_features_in_ = statistics.nonzero.size
         documents = (statistics.nonzero + 1).astype(statistics.dtype)
         scaler.idf_ = np.log(np.asarray(statistics.n_samples + 1, dtype=statistics.dtype) / documents) + 1
     return Scaling(scaler, scaling is not None)
@@ -96,7 +97,7 @@ def _standard_scaler(statistics: ColumnStatistics) -> StandardScaler:
         raise ValueError("X has columns whose variance overflows. Scale them down.")
     scaler = StandardScaler()
     scaler.mean_, scaler.var_, scaler.scale_, scaler.n_features_in_ = mean, variance, scale, mean.size
-    scaler.n_samples_seen_ = n if statistics.missing else statistics.n_samples
+    scaler.n_samples_seen_ = n if statistics.missing else np.int64(statistics.n_samples)
     return scaler
 
 

@@ -86,7 +86,7 @@ class CandidateEvaluator:
             try:
                 return self._restore(parameters, blocks, **arrays)
             except (IndexError, TypeError, ValueError):
-                checkpoint.distrust("it does not fit the data.")
+                checkpoint.warn_unusable("it does not fit the data.")
         result = self._evaluate(parameters, blocks, task)
         choice = [self._penalties.index(result.choice.penalty), len(result.choice.read_from)]
         checkpoint.store(

@@ -1,0 +1,60 @@
+"""Write one small model file per kind of model, with the predictions that it must make in all later versions.
+
+``python tests/persistence/archive_models.py`` writes them to ``tests/persistence/models``, once per format version.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+
+from sdgs import SDGSClassifier, SDGSClassifierCV
+from sdgs.datasets import make_label_subspaces
+from sdgs.persistence.codecs._model_codec import VERSION
+
+ARCHIVE = Path(__file__).parent / "models"
+N_PREDICTED = 10  # samples with expected predictions
+
+
+def fit_models():
+    """(name, model, training samples) of each kind of model."""
+    data = make_label_subspaces(40, 6, 3, n_components=2, noise=0.1, random_state=0)
+    features, labels = [f"f{j}" for j in range(6)], ["amber", "blue", "cyan"]
+    rng = np.random.default_rng(0)
+    words = csr_array(rng.poisson(0.3 + np.repeat(data.Y, 4, axis=1)).astype(float))
+    frame = pd.DataFrame(data.X, columns=features)
+    one_class = np.array([labels[rng.choice(np.flatnonzero(y))] for y in data.Y])
+
+    ridge = SDGSClassifier(2, scaling="idf", decision="thresholds", random_state=0)
+    yield "ridge", ridge.fit(words, csr_array(data.Y.astype(np.int16))), words
+    kernel = SDGSClassifier(2, gamma=1.0, n_landmarks=10, huber=0.2, random_state=0)
+    yield "kernel", kernel.fit(frame, data.Y), frame
+    search = SDGSClassifierCV(n_components=(1, 2), gammas=(None, 1.0), n_landmarks=8, budget=5, cv=2, random_state=0)
+    yield "search", search.fit(frame, pd.DataFrame(data.Y.astype(np.int8), columns=labels)), frame
+    norm = SDGSClassifier(2, readout="norm", random_state=0)
+    yield "norm", norm.fit(data.X.astype(np.float32), one_class), data.X.astype(np.float32)
+
+
+def to_array(values):
+    """A matrix or a DataFrame as a dense array."""
+    return values.toarray() if issparse(values) else np.asarray(values)
+
+
+def archive(folder=ARCHIVE):
+    """Write the files of the current format version. Existing ones are never replaced."""
+    if list(folder.glob(f"v{VERSION}-*")):
+        raise FileExistsError(f"{folder} has files of format version {VERSION}, which are never rewritten.")
+    for name, model, X in fit_models():
+        X = X[:N_PREDICTED]
+        model.save(folder / f"v{VERSION}-{name}.sdgs")
+        np.savez_compressed(
+            folder / f"v{VERSION}-{name}-expected.npz",
+            X=to_array(X),
+            labels=to_array(model.predict(X)),
+            scores=model.decision_function(X),
+        )
+
+
+if __name__ == "__main__":
+    archive()

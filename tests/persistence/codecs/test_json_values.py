@@ -1,0 +1,104 @@
+"""Values of a fixed set of types come back from JSON; all others are rejected."""
+
+import json
+
+import numpy as np
+import pytest
+from model_file_helpers import assert_same, forge
+
+import sdgs
+from sdgs import ModelFileError, SDGSClassifier
+from sdgs.datasets import make_label_subspaces
+from sdgs.persistence.codecs._json_values import check_bool, check_fields, decode, encode
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        2**70,
+        0.1,
+        "ć",
+        [1, "a", None],
+        (1, (2.5, [])),
+        {"a": (1,), "tuple": 2},
+        np.float32(0.1),
+        np.int8(-3),
+        np.bool_(True),
+        np.str_("word"),
+        np.arange(6, dtype=">i2").reshape(2, 3),
+        np.array([], dtype=np.float64),
+        np.array(["a", "bc"]),
+        np.array(["a", 1, 2.5, False], dtype=object),
+    ],
+    ids=repr,
+)
+def test_values_come_back(value):
+    assert_same(decode(json.loads(json.dumps(encode(value, "it")))), value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        {1, 2},
+        {1: 2},
+        b"bytes",
+        1j,
+        float("nan"),
+        float("inf"),
+        "\ud800",
+        np.array([1.0, np.nan]),
+        np.array([None], dtype=object),
+        np.array(["2020"], dtype="datetime64[D]"),
+        np.float128(1) if hasattr(np, "float128") else 1j,
+    ],
+    ids=repr,
+)
+def test_other_values_are_rejected_by_name(value):
+    with pytest.raises(ModelFileError, match="the answer cannot be stored in a model file"):
+        encode(value, "the answer")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"set": [1]},
+        {"tuple": 3},
+        {"dict": [1]},
+        {"numpy": "|O", "value": [1]},
+        {"numpy": 8, "value": [1]},
+        {"numpy": "object", "value": [None]},
+        {"numpy": "object", "value": 3},
+        {"numpy": "<i8", "value": "x"},
+    ],
+    ids=str,
+)
+def test_content_of_an_unknown_type_is_rejected(content):
+    with pytest.raises(ValueError, match=r"unknown|invalid literal"):
+        decode([content])
+
+
+def test_strings_that_would_fill_the_memory_are_rejected(tmp_path):
+    data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
+    path = tmp_path / "model.sdgs"
+    SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, data.Y.argmax(axis=1).astype(str)).save(path)
+
+    def change(document, _):
+        document["target"]["classes"]["value"] = ["x" * 1_000_000] + ["y"] * 100_000  # 400 GB as one array
+
+    with pytest.raises(ModelFileError, match="too much memory"):
+        sdgs.load(forge(path, tmp_path, change))
+
+
+def test_fields_and_booleans_are_checked():
+    assert check_fields({"b": 1, "a": 2}, "a", "b") == [2, 1]
+    for content in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, ["a", "b"], None):
+        with pytest.raises(ValueError, match="must have the fields a, b"):
+            check_fields(content, "a", "b")
+    assert check_bool(True) is True
+    for value in (None, 1, "true"):
+        with pytest.raises(ValueError, match="in place of true or false"):
+            check_bool(value)
