@@ -112,7 +112,7 @@ def test_the_host_solves_rows_that_are_left(elsewhere, subspaces, mu):
     if mu is None:
         c, alphas = elsewhere((X / norms[:, None]) @ problem.C.T), elsewhere(0.1 / norms)
         G = elsewhere(problem.C @ problem.C.T)
-        b, gap, _ = solve_squared_loss_on_device(c, G, dictionary, alphas, 1e-6, 2000, max_rounds=1)
+        b, gap, _ = solve_squared_loss_on_device(c, G, dictionary, alphas, problem, max_rounds=1)
         codes = to_host(b) * norms[:, None]
     else:
         codes, gap, _, _ = solve_huber_loss_on_device(elsewhere(X), dictionary, problem, max_rounds=1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sdgs.decomposition._block_updates import Indices
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._solvers import Solver, is_descent_method
+from sdgs.persistence._checkpoint import Checkpoint
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -46,25 +47,7 @@ class AlternationState(Protocol):
         """Continue from a state after so many sweeps."""
 
 
-class CheckpointStore(Protocol):
-    """Where the loop keeps its state between sweeps."""
-
-    def load(self) -> Arrays | None:
-        """The state that was stored last, if there is one."""
-
-    def due(self) -> bool:
-        """Whether it is time to store the state again."""
-
-    def store(self, arrays: Arrays) -> None:
-        """Replace the stored state."""
-
-    def warn_unusable(self, reason: str) -> None:
-        """Warn that the stored state is not used."""
-
-
-def minimise(
-    state: AlternationState, max_iter: int, tol: float, checkpoint: CheckpointStore | None = None
-) -> Decomposition:
+def minimise(state: AlternationState, max_iter: int, tol: float, checkpoint: Checkpoint | None = None) -> Decomposition:
     """Sweep until the error converges or ``max_iter`` sweeps are done."""
     objective = [] if checkpoint is None else _resume(state, checkpoint)
     converged = _has_converged(objective, state, tol)
@@ -102,7 +85,7 @@ def _has_converged(objective: Sequence[float], state: AlternationState, tol: flo
     return converged
 
 
-def _resume(state: AlternationState, checkpoint: CheckpointStore) -> list[float]:
+def _resume(state: AlternationState, checkpoint: Checkpoint) -> list[float]:
     """Restore ``state`` from the checkpoint and return the objective so far; empty if there is nothing stored."""
     stored = checkpoint.load()
     if stored is None:

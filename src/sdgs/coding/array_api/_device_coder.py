@@ -69,5 +69,5 @@ def _solve_squared_loss(
         alpha = problem.alpha
         alphas = xp.clip(alpha / xp.where(norms > 0, norms, xp.full_like(norms, alpha)), 1e-13, 2.0)
         c = xp.astype(x @ xp.astype(xp.matrix_transpose(dictionary.C), x.dtype), xp.float64)
-        b, gap, n_iter = solve_squared_loss_on_device(c, G, dictionary, alphas, problem.tol, problem.max_iter)
+        b, gap, n_iter = solve_squared_loss_on_device(c, G, dictionary, alphas, problem)
     return b * norms[:, None], gap, n_iter

@@ -12,6 +12,7 @@ import numpy as np
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
+from sdgs.coding._coding_problem import CodingProblem
 from sdgs.coding.array_api._newton_batch import gaps, group_norms, newton, sweep
 from sdgs.coding.array_api._padded_dictionary import (
     PaddedDictionary,
@@ -28,17 +29,10 @@ _GRAM_BYTES = 1 << 28  # of the Gram matrices of a batch of working sets; about 
 
 
 def solve_squared_loss_on_device(
-    c: Any,
-    G: Any,
-    dictionary: PaddedDictionary,
-    alphas: Any,
-    tol: float,
-    max_iter: int,
-    *,
-    max_rounds: int = MAX_ROUNDS,
+    c: Any, G: Any, dictionary: PaddedDictionary, alphas: Any, problem: CodingProblem, *, max_rounds: int = MAX_ROUNDS
 ) -> tuple[Any, Any, Any]:
     """Codes (m, k r), gaps and iterations of rows of unit norm, from c = C x (m, k r) and G = C C^T."""
-    xp = namespace(c)
+    xp, tol, max_iter = namespace(c), problem.tol, problem.max_iter
     r, (m, width) = dictionary.r, c.shape
     codes, gap = xp.zeros_like(c), xp.zeros_like(alphas)
     n_iter = xp.zeros((m,), dtype=xp.int64, device=device(c))
@@ -58,9 +52,8 @@ def solve_squared_loss_on_device(
         targets = put(targets, rows, target)
         new_b = xp.zeros_like(c_rows)
         for batch, columns in batches_by_size(sets, sizes, r, lambda n: 8 * n * n, _GRAM_BYTES):
-            H = xp.reshape(
-                take(xp.reshape(G, (-1,)), _gram_indices(columns, width)), (*columns.shape, columns.shape[1])
-            )
+            gram_indices = columns[:, :, None] * width + columns[:, None, :]
+            H = xp.reshape(take(xp.reshape(G, (-1,)), xp.reshape(gram_indices, (-1,))), gram_indices.shape)
             c_set, b_set = (xp.take_along_axis(take(a, batch), columns, axis=1) for a in (c_rows, b))
             alpha_set = take(alpha, batch)
             start = sweep(H, c_set, alpha_set, b_set, r)
@@ -70,7 +63,13 @@ def solve_squared_loss_on_device(
             used = put(used, batch, take(used, batch) + steps + 1)
         n_iter = put(n_iter, rows, used)
         b, q = new_b, c_rows - new_b @ G
-    return _finish_on_host(c, G, dictionary, alphas, tol, max_iter, codes, gap, n_iter)
+
+    remaining = xp.nonzero((gap > tol) & (n_iter < max_iter))[0]
+    if remaining.shape[0]:
+        b, row_gaps, used = _solve_on_host(take(c, remaining), G, dictionary, take(alphas, remaining), problem)
+        codes, gap = put(codes, remaining, b), put(gap, remaining, row_gaps)
+        n_iter = put(n_iter, remaining, take(n_iter, remaining) + used)
+    return codes, gap, n_iter
 
 
 def next_targets(targets: Any, row_gaps: Any, has_grown: Any, tol: float) -> Any:
@@ -80,30 +79,12 @@ def next_targets(targets: Any, row_gaps: Any, has_grown: Any, tol: float) -> Any
     return xp.where(has_grown, new_set, 0.1 * xp.minimum(targets, row_gaps))
 
 
-def _finish_on_host(
-    c: Any,
-    G: Any,
-    dictionary: PaddedDictionary,
-    alphas: Any,
-    tol: float,
-    max_iter: int,
-    codes: Any,
-    gap: Any,
-    n_iter: Any,
+def _solve_on_host(
+    c: Any, G: Any, dictionary: PaddedDictionary, alphas: Any, problem: CodingProblem
 ) -> tuple[Any, Any, Any]:
-    """Solve the rows that have not converged with the compiled solver."""
-    xp = namespace(c)
-    rows = xp.nonzero((gap > tol) & (n_iter < max_iter))[0]
-    if rows.shape[0] == 0:
-        return codes, gap, n_iter
+    """Codes, gaps and iterations by the compiled solver, on the device."""
     columns, starts = dictionary.host_layout()
-    c_rows = np.ascontiguousarray(to_host(take(c, rows))[:, columns])
+    c_host = np.ascontiguousarray(to_host(c)[:, columns])
     gram = np.ascontiguousarray(to_host(G)[np.ix_(columns, columns)])
-    b, row_gaps, used = solve_by_gram(c_rows, gram, starts, to_host(take(alphas, rows)), tol, max_iter)
-    codes, gap = put(codes, rows, dictionary.pad_codes(b)), put(gap, rows, to_device_of(row_gaps, c))
-    return codes, gap, put(n_iter, rows, take(n_iter, rows) + to_device_of(used, c))
-
-
-def _gram_indices(columns: Any, width: int) -> Any:
-    """The positions of the products of a row's coordinates in the flat Gram matrix."""
-    return namespace(columns).reshape(columns[:, :, None] * width + columns[:, None, :], (-1,))
+    b, gap, n_iter = solve_by_gram(c_host, gram, starts, to_host(alphas), problem.tol, problem.max_iter)
+    return dictionary.pad_codes(b), to_device_of(gap, c), to_device_of(n_iter, c)

@@ -1,21 +1,21 @@
-"""The compiled solver of the group lasso with the Huber loss, one row at a time. Imported only when it is needed.
+"""The compiled solver of the group lasso with the Huber loss, one row at a time. Imported only when it is used.
 
 The problem, for a row x whose entry j may be missing, with m_j = mu where it is observed and m_j = 0 where not::
 
     P(b) = sum_j h_j(x_j - (b C)_j) + alpha sum_g ||b_g||     h_j(t) = t^2/2 if |t| <= m_j else m_j |t| - m_j^2/2
     D(theta) = x.theta - 1/2 ||theta||^2                      |theta_j| <= m_j,  ||C_g theta|| <= alpha
 
-h_j is what is left of 1/2 (t - s)^2 + mu |s| when s is the best there is: a sparse residual at prediction. A missing
-entry has m_j = 0: whatever the code says of it is right. theta = clip(x - b C, -m, m) is the gradient of the loss, and
-t theta, with t <= 1 as large as the penalty allows, the dual point. At t = 1 the gap is alpha sum ||b_g|| - b.q with
-q = C theta, in which no large number appears, however wild the entries of x are.
+h_j is the minimum over s of 1/2 (t - s)^2 + mu |s|: a sparse residual at prediction. A missing entry has m_j = 0, so
+that it does not contribute. theta = clip(x - b C, -m, m) is the gradient of the loss, and t theta, with t <= 1 as large
+as the penalty allows, the dual point. At t = 1 the gap is alpha sum ||b_g|| - b.q with q = C theta, in which no large
+number appears, however large the outliers of x are.
 
-Three loops, from the outside in: a working set of groups, as in the plain solver; on it proximal Newton steps, each of
-which takes the loss for quadratic where |x - b C| < m and for linear elsewhere, with the step shortened until P falls;
-in it, for that quadratic, the plain solver's Newton method on the norms of the groups. Where few entries are inside
-their bounds the quadratic says little: if no step towards its solution lowers P, one sweep of gradient steps does,
-b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, for C_g has orthonormal rows and so the loss curves at most as much as
-1/2 ||b_g||^2 does; and the next quadratic is damped.
+Three loops, from the outside in: a working set of groups, as for the squared loss; on it proximal Newton steps, each of
+which approximates the loss by a quadratic where |x - b C| < m and by a linear function elsewhere, with the step
+shortened until P falls; and for that quadratic the Newton method of the squared loss on the norms of the groups. If few
+entries are within their bounds the quadratic is a poor approximation: if no step towards its solution lowers P, one
+sweep of gradient steps does, b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g, because C_g has orthonormal rows and the
+curvature of the loss in b_g is therefore at most 1; and the next quadratic is damped.
 """
 
 import math
@@ -63,7 +63,7 @@ def _correlations(rows, R, theta, q):
 
 @_jit
 def _huber_gap(starts, k, alpha, b, q, r, theta, b_norms, q_norms):
-    """P - D at theta scaled into the dual's bounds; leaves the groups' norms behind."""
+    """P - D at theta scaled into the dual's bounds; sets ``b_norms`` and ``q_norms``."""
     _norms(b, starts, k, b_norms)
     _norms(q, starts, k, q_norms)
     gap = 0.0
@@ -242,11 +242,11 @@ def _solve_working_set_huber(x, m, rows, G_set, starts, k, alpha, target, budget
 def solve_rows_huber(
     row, X, C, G, starts, alphas, mus, tol, max_iter, codes, gaps, n_iter, square, floats, ints, wide, C_set
 ):
-    """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
+    """Solve the rows from ``row`` on. Returns the first row that is not solved because ``square`` is too small, or n.
 
-    ``X`` holds rows in whose units alpha and mu are ``alphas`` and ``mus``, NaN where an entry is missing; missing ones
-    are overwritten by 0. The gap is relative to half the squared norm of the clipped row. ``square`` (5, s, s) and
-    ``C_set`` (s, p) are room for a working set of s coordinates, ``floats`` (15, R + 1), ``ints`` (5, R + 1) and
+    ``X`` holds rows in whose units alpha and mu are ``alphas`` and ``mus``; NaN marks missing entries, which are
+    overwritten by 0. The gap is relative to half the squared norm of the clipped row. The workspace: ``square``
+    (5, s, s) and ``C_set`` (s, p) for a working set of s coordinates, ``floats`` (15, R + 1), ``ints`` (5, R + 1) and
     ``wide`` (4, p) for vectors.
     """
     n, p = X.shape

@@ -6,17 +6,17 @@ The problem, for a row x of unit norm and the dictionary C of orthonormal groups
     D(t) = t x.rho - t^2/2 ||rho||^2                      0 <= t <= alpha / max_g ||q_g||
     ||rho||^2 = 1 - b.c - b.q,   x.rho = 1 - b.c          gap = (P - D) / P(0),   P(0) = 1/2
 
-Everything is in Gram form, so a row costs nothing that grows with p. Three ideas, from the outside in:
+Everything is in Gram form, so that the cost of a row does not depend on p. Three loops, from the outside in:
 
 *Working set.* Only a few groups are non-zero. Solve over a small set W, check all groups against ||q_g|| <= alpha, add
-the worst offenders, repeat; the gap over all groups is the certificate and the stop.
+the worst violators, repeat; the gap over all groups is the certificate and the stopping rule.
 
 *Block descent* on W: b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g is the exact minimiser over one group. Cheap, and
-enough where groups hardly overlap; where they do it needs thousands of sweeps.
+sufficient if groups hardly overlap; otherwise it needs thousands of sweeps.
 
-*Newton* on W, where block descent is slow. The norm has a kink at zero, so take its variational form
-||b_g|| = min over eta_g >= 0 of (||b_g||^2/eta_g + eta_g)/2 and minimise over b first. What is left is smooth and
-convex in eta, down to and including eta_g = 0, with one variable a *group*::
+*Newton* on W, where block descent is slow. The norm is not differentiable at zero, so take its variational form
+||b_g|| = min over eta_g >= 0 of (||b_g||^2/eta_g + eta_g)/2 and minimise over b first. The result is smooth and convex
+in eta, down to and including eta_g = 0, with one variable per *group*::
 
     F(eta) = 1/2 (1 - c.b) + alpha/2 sum_g eta_g     b = D (alpha I + D G D)^-1 D c,   D = diag(sqrt(eta))
     dF/deta_g = (alpha^2 - ||q_g||^2) / (2 alpha)
@@ -25,7 +25,7 @@ convex in eta, down to and including eta_g = 0, with one variable a *group*::
 A stationary eta has eta_g = ||b_g||. As in trust-region methods the equation 1/||q_g|| = 1/alpha is far nearer to
 linear in eta than ||q_g||^2 = alpha^2 (for one group it *is* linear): Newton's method on it has the same matrix and the
 right-hand side (||q_g||/alpha)^2 (||q_g|| - alpha). Bounds are met by clamping and solving again; the step is shortened
-until F falls. Where no step lowers F, block descent, which always descends, takes over.
+until F falls. If no step lowers F, block descent, which always descends, continues.
 """
 
 import math
@@ -35,7 +35,7 @@ from numba import njit
 
 from sdgs._utils._numba import OPTIONS, jit_cached
 
-# What a new user waits for is the compiler, so the code is written for it: no allocation, explicit loops (a slice
+# The first call waits for the compiler, so the code is written to compile fast: no allocation, explicit loops (a slice
 # assignment compiles to a general broadcast), no wrappers that only Python would call, functions with one call site
 # inlined before they are compiled (otherwise LLVM optimises them again for every level of calls above), and counters
 # that start from _ZERO: a plain 0 has a literal type, for which every function it is passed to is compiled once more.
@@ -102,7 +102,7 @@ def _norms(v, starts, k, out):
 
 @_jit
 def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
-    """Relative duality gap of the problem over these k groups; leaves the groups' norms behind."""
+    """Relative duality gap of the problem over these k groups; sets ``b_norms`` and ``q_norms``."""
     _norms(b, starts, k, b_norms)
     _norms(q, starts, k, q_norms)
     penalty = 0.0
@@ -211,9 +211,9 @@ def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, r
             return False
         _forward(Z, moving, y)
         _backward(Z, moving, y)
-        # Groups that would go below zero are clamped there and leave the system. That need not be a descent direction,
-        # and is none where groups nearly coincide: the step is huge then and says little about the others. The careful
-        # step clamps only what is at zero already, and ends where the first group gets there.
+        # Groups that would become negative are clamped at zero and leave the system. The result need not be a descent
+        # direction: if groups nearly coincide, the step is huge and inaccurate for the others. The careful step clamps
+        # only groups that are zero already, and ends where the first group reaches zero.
         reach = 1.0
         if careful:
             for s in range(moving):
@@ -277,8 +277,8 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
         gap = _gap(c, starts, k, alpha, b, q, floats[0], floats[1])
         if gap <= target:
             break
-        # A few Newton steps cost about as much as as many sweeps as there are coordinates: go on sweeping only if
-        # the rate seen last gets there sooner.
+        # A few Newton steps cost about as much as one sweep per coordinate: continue sweeping only if it converges
+        # sooner at the current rate.
         slow = gap >= before or _SWEEPS_PER_CHECK * math.log(gap / target) > starts[k] * math.log(before / gap)
         if slow and before < math.inf:
             used += _newton(
@@ -338,10 +338,10 @@ def _gather_gram(G, starts, groups, local, nw, G_set):
 
 @jit_cached
 def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square, floats, ints):
-    """Solve from ``row`` on, and return the row reached: short of all of them where ``square`` was too small.
+    """Solve the rows from ``row`` on. Returns the first row that is not solved because ``square`` is too small, or n.
 
-    ``C_x`` holds C x for rows x of unit norm, and is overwritten by the codes b. ``square`` (4, s, s) is room for a
-    working set of s coordinates; s = R always suffices, and ``floats`` (14, R + 1), ``ints`` (5, R + 1) too.
+    ``C_x`` holds C x for rows x of unit norm, and is overwritten by the codes b. The workspace: ``square`` (4, s, s)
+    for a working set of s coordinates, where s = R always suffices; ``floats`` (14, R + 1) and ``ints`` (5, R + 1).
     """
     n, R = C_x.shape
     k = starts.size - 1
