@@ -29,6 +29,7 @@ def demo(
         tasks = [bar.add_task("Loading", total=1)]
 
         from sdgs.experiments._digits_demo import draw_demo, run_demo  # loads scikit-learn
+        from sdgs.metrics import METRICS
 
         def progress(what: str) -> None:
             bar.advance(tasks[-1])
@@ -43,20 +44,19 @@ def demo(
     console.print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
     table = Table()
     table.add_column("", min_width=16)
-    for trial in result.trials:
-        table.add_column(trial.name, justify="right")
-    better = {"hamming_loss": min}
-    for measure in result.trials[0].scores:
-        values = [trial.scores[measure] for trial in result.trials]
-        best = better.get(measure, max)(values)
+    for method in result.methods:
+        table.add_column(method.name, justify="right")
+    for name in result.methods[0].scores:
+        metric, values = METRICS[name], [method.scores[name] for method in result.methods]
+        best = max(values) if metric.greater_is_better else min(values)
         cells = [f"[bold green]{100 * v:.1f}[/]" if v == best else f"{100 * v:.1f}" for v in values]
-        arrow = "↓" if measure in better else "↑"
-        table.add_row(f"{measure.replace('_', ' ')} {arrow}", *cells, end_section=measure == "accuracy")
-    table.add_row("chosen", *(trial.parameters.replace(", ", "\n") for trial in result.trials), end_section=True)
+        arrow = "↑" if metric.greater_is_better else "↓"
+        table.add_row(f"{name.replace('_', ' ')} {arrow}", *cells, end_section=name == [*METRICS][-1])
+    table.add_row("chosen", *(method.parameters.replace(", ", "\n") for method in result.methods), end_section=True)
     for what, seconds in (
-        ("tuning", [trial.tuning_seconds for trial in result.trials]),
-        ("training", [trial.fit_seconds for trial in result.trials]),
-        ("prediction", [trial.predict_seconds for trial in result.trials]),
+        ("tuning", [method.tuning_seconds for method in result.methods]),
+        ("training", [method.fit_seconds for method in result.methods]),
+        ("prediction", [method.predict_seconds for method in result.methods]),
     ):
         table.add_row(what, *(f"{value:.2f} s" for value in seconds))
     console.print(table)

@@ -12,8 +12,6 @@ from sdgs.cli._models import NamedModel, load
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
 from sdgs.cli._show import out, percent, print_json, progress, table
 
-_ARROWS = {"hamming_loss": "↓"}
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -74,9 +72,12 @@ def _by_label(named: NamedModel, measures: dict[str, Any]) -> dict[str, dict[str
 def show_measures(found: Evaluation, file: Path) -> None:
     """The five measures."""
     out().print(f"[bold]{escape(file.name)}[/]: {found.samples:,} samples, in percent", soft_wrap=True)
+    from sdgs.metrics import METRICS
+
     made = table("", "%")
     for name, value in found.measures.items():
-        made.add_row(f"{name.replace('_', ' ')} {_ARROWS.get(name, '↑')}", percent(value))
+        arrow = "↑" if METRICS[name].greater_is_better else "↓"
+        made.add_row(f"{name.replace('_', ' ')} {arrow}", percent(value))
     out().print(made)
 
 
