@@ -46,8 +46,8 @@ def test_scikit_learns_own_checks(estimator, check):
 
 def test_composite_digits_the_papers_way_beat_tuned_binary_relevance():
     # One parameter and one threshold each, chosen in the same way on the training data.
-    ours, paper, rival = run_demo(n_train=1500, n_test=1000, seed=3).trials
-    assert [trial.name for trial in (ours, paper, rival)] == ["SDGS", "SDGS as published", "binary relevance"]
+    ours, paper, rival = run_demo(n_train=1500, n_test=1000, seed=3).methods
+    assert [method.name for method in (ours, paper, rival)] == ["SDGS", "SDGS as published", "binary relevance"]
     assert paper.scores["f1"] >= rival.scores["f1"]
     assert ours.scores["f1"] >= paper.scores["f1"]
 

@@ -40,7 +40,7 @@ def demo(
 
     (n, p), k = result.train.X.shape, result.train.Y.shape[1]
     out().print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
-    out().print(_make_table(result.trials))
+    out().print(_make_table(result.methods))
     out().print(
         "[dim]In percent, on samples made of other images. SDGS uses its defaults. The other two methods have one\n"
         "parameter and a threshold, selected by 3-fold cross-validation on the training samples.\n"
@@ -49,22 +49,24 @@ def demo(
     out().print(f"[bold]{output}[/] shows the contribution of each label. Done in {perf_counter() - start:.0f} s.")
 
 
-def _make_table(trials: Any) -> Table:
+def _make_table(methods: Any) -> Table:
     """Measures, parameters and times, one column per method; the best value of each measure in green."""
+    from sdgs.metrics import METRICS
+
     table = Table()
     table.add_column("", min_width=16)
-    for trial in trials:
-        table.add_column(trial.name, justify="right")
-    for measure in trials[0].scores:
-        scores = [trial.scores[measure] for trial in trials]
-        best = (min if measure == "hamming_loss" else max)(scores)
+    for method in methods:
+        table.add_column(method.name, justify="right")
+    for name in methods[0].scores:
+        scores = [method.scores[name] for method in methods]
+        best = (max if METRICS[name].greater_is_better else min)(scores)
         cells = [f"[bold green]{100 * score:.1f}[/]" if score == best else f"{100 * score:.1f}" for score in scores]
-        table.add_row(measure_title(measure), *cells, end_section=measure == "accuracy")
-    table.add_row("selected", *(trial.parameters.replace(", ", "\n") for trial in trials), end_section=True)
+        table.add_row(measure_title(name), *cells, end_section=name == [*METRICS][-1])
+    table.add_row("selected", *(method.parameters.replace(", ", "\n") for method in methods), end_section=True)
     for step, attribute in (
         ("tuning", "tuning_seconds"),
         ("training", "fit_seconds"),
         ("prediction", "predict_seconds"),
     ):
-        table.add_row(step, *(f"{getattr(trial, attribute):.2f} s" for trial in trials))
+        table.add_row(step, *(f"{getattr(method, attribute):.2f} s" for method in methods))
     return table

@@ -12,8 +12,6 @@ from sdgs.cli._console import format_percent, make_table, out, print_json, progr
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
 
-_LOWER_IS_BETTER = {"hamming_loss"}
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -69,8 +67,10 @@ def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_colu
 
 
 def measure_title(name: str) -> str:
-    """The name of a measure, and whether a higher or a lower value is better."""
-    return f"{name.replace('_', ' ')} {'↓' if name in _LOWER_IS_BETTER else '↑'}"
+    """The name of a metric, and an arrow for whether a higher or a lower value is better."""
+    from sdgs.metrics import METRICS
+
+    return f"{name.replace('_', ' ')} {'↑' if METRICS[name].greater_is_better else '↓'}"
 
 
 def print_measures(evaluation: Evaluation, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The paper's experiments: a fixed protocol, a runner that can be stopped anywhere, and a report from its records."""
+"""The paper's experiments: a fixed protocol, a runner that can be interrupted, and a report made from its records."""
 
 from sdgs.experiments._protocol import METHODS, RULES, Method, Protocol
 from sdgs.experiments._reproduction_page import write_report

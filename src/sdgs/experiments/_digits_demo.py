@@ -1,4 +1,4 @@
-"""What `sdgs demo` does: composite digits, SDGS beside tuned binary relevance, and samples taken apart."""
+"""The demo of `sdgs demo`: SDGS and binary relevance on composite digits, and a figure of decomposed samples."""
 
 import io
 from collections.abc import Callable
@@ -24,8 +24,8 @@ from sdgs.persistence._atomic_write import write_atomically
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One method on the demo's data."""
+class MethodResult:
+    """One method on the data of the demo."""
 
     name: str
     parameters: str
@@ -39,46 +39,46 @@ class Trial:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """All that the demo found."""
+    """The data of the demo and the results of all methods, SDGS first."""
 
     train: CompositeDigits
     test: CompositeDigits
-    trials: tuple[Trial, ...]
+    methods: tuple[MethodResult, ...]
 
 
 def run_demo(
     *, n_train: int = 3000, n_test: int = 1000, seed: int = 0, progress: Callable[[str], None] = lambda _: None
 ) -> DemoResult:
-    """Train both methods on sums of one or two digits, and test them on sums of other images.
+    """Fit the methods to sums of one or two digits, and test them on sums of other images.
 
-    SDGS has its defaults. As published it has one parameter and one threshold for all labels, chosen on the training
-    data, and binary relevance has the same.
+    SDGS has its default parameters. SDGS as published and binary relevance have one parameter and one threshold for all
+    labels, both chosen on the training data.
     """
-    progress("Adding up handwritten digits")
+    progress("Generating sums of handwritten digits")
     train = make_composite_digits(n_train, max_labels=2, subset="train", random_state=seed)
     test = make_composite_digits(n_test, max_labels=2, subset="test", random_state=seed + 1)
-    sdgs, paper = SDGSClassifier(random_state=seed), SDGSClassifier(6, readout="norm", random_state=seed)
-    progress("Compiling the solver, the first time only")
+    sdgs, published = SDGSClassifier(random_state=seed), SDGSClassifier(6, readout="norm", random_state=seed)
+    progress("Compiling the solver (only the first time)")
     sdgs.fit(train.X[:50], train.Y[:50]).predict(test.X[:1])
     linear = make_pipeline(Normalizer(), OneVsRestClassifier(LinearSVC(dual=False, random_state=seed)))
     candidates: tuple[tuple[str, Any, str, list[float]], ...] = (
         ("SDGS", sdgs, "", []),
-        ("SDGS as published", paper, "alpha", [0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4]),
+        ("SDGS as published", published, "alpha", [0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4]),
         ("binary relevance", linear, "onevsrestclassifier__estimator__C", [10.0**e for e in range(-3, 4)]),
     )
-    trials = []
+    results = []
     for name, model, parameter, values in candidates:
         progress(f"Tuning {name}" if values else f"Training {name}")
-        trials.append(_trial(name, model, parameter, values, train, test))
-    return DemoResult(train, test, tuple(trials))
+        results.append(_evaluate_method(name, model, parameter, values, train, test))
+    return DemoResult(train, test, tuple(results))
 
 
-def _trial(
+def _evaluate_method(
     name: str, model: Any, parameter: str, values: list[float], train: CompositeDigits, test: CompositeDigits
-) -> Trial:
-    """Choose the parameter, and one threshold for all labels, by out-of-fold F1; then fit on all and test.
+) -> MethodResult:
+    """Choose the parameter and one threshold by the F1 of cross-validated scores; then fit to all samples and test.
 
-    With no values to choose from the model is taken as it is, and decides for itself.
+    Without values to choose from, the model is used with its own decision on labels.
     """
     start = perf_counter()
     best = (-1.0, 0.0, 0.0)
@@ -94,7 +94,7 @@ def _trial(
     fitted = perf_counter()
     predicted = (model.decision_function(test.X) >= threshold if values else model.predict(test.X)).astype(np.int64)
     done = perf_counter()
-    return Trial(
+    return MethodResult(
         name=name,
         parameters=chosen,
         scores=metrics.evaluate(test.Y, predicted),
@@ -107,31 +107,31 @@ def _trial(
 
 
 def draw_demo(result: DemoResult, path: Path, *, n_samples: int = 6) -> None:
-    """Write a picture of some test samples taken apart. The file appears whole or not at all."""
-    trial = result.trials[0]
-    chosen = _some_of_each(result.test.Y, trial.predicted, n_samples)
+    """Write a figure of some decomposed test samples. The file is written atomically."""
+    sdgs, test = result.methods[0], result.test
+    rows = _choose_samples(test.Y, sdgs.predicted, n_samples)
     figure = plot_image_decompositions(
-        result.test.X[chosen],
-        trial.model.contributions(result.test.X[chosen], trial.predicted[chosen]),
-        trial.predicted[chosen],
-        result.test.Y[chosen],
-        result.test.parts[chosen],
-        image_shape=result.test.image_shape,
+        test.X[rows],
+        sdgs.model.contributions(test.X[rows], sdgs.predicted[rows]),
+        sdgs.predicted[rows],
+        test.Y[rows],
+        test.parts[rows],
+        image_shape=test.image_shape,
         label_names=[str(digit) for digit in range(10)],
-        title="Every prediction comes apart",
-        subtitle="Sums of handwritten digits, taken apart into what each predicted label contributed, and a residual.\n"
-        "Dark is positive, orange negative; ✓ marks a label that is right, ✗ one that is not.",
+        title="Every prediction can be decomposed",
+        subtitle="Sums of handwritten digits, decomposed into a contribution per predicted label and a residual.\n"
+        "Dark is positive, orange negative; ✓ marks right labels, ✗ wrong ones.",
     )
-    picture = io.BytesIO()
-    figure.savefig(picture, format=path.suffix[1:].lower())
-    write_atomically(path, picture.getvalue())
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:].lower())
+    write_atomically(path, buffer.getvalue())
 
 
-def _some_of_each(true: NDArray[Any], predicted: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """``n`` samples in their order: mostly sums that came out right, one single digit, and the last one a mistake."""
+def _choose_samples(true: NDArray[Any], predicted: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """``n`` samples: sums of two digits with right labels, one single digit, and one mistake."""
     right = (true == predicted).all(axis=1)
-    double = true.sum(axis=1) == 2
-    crowded = predicted.sum(axis=1) > 3
-    pools = [np.flatnonzero(right & double), np.flatnonzero(right & ~double), np.flatnonzero(~right & ~crowded)]
-    chosen = [*pools[0][: max(n - 2, 1)], *pools[1][:1], *pools[2][:1]]
-    return np.asarray(chosen[:n], dtype=np.intp)
+    two_digits = true.sum(axis=1) == 2
+    drawable = predicted.sum(axis=1) <= 3
+    sums, singles = np.flatnonzero(right & two_digits), np.flatnonzero(right & ~two_digits)
+    mistakes = np.flatnonzero(~right & drawable)
+    return np.asarray([*sums[: max(n - 2, 1)], *singles[:1], *mistakes[:1]][:n], dtype=np.intp)

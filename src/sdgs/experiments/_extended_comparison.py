@@ -1,4 +1,4 @@
-"""Beyond the paper: SDGS as this library does it against other methods at their best, on clean and on dirty data."""
+"""Beyond the paper: SDGS with this library's defaults and other tuned methods, on clean and on damaged data."""
 
 import warnings
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
 from sdgs.estimators._sdgs_model import PENALTIES, scalings_of
-from sdgs.experiments._compared_methods import make_rival, prepared
+from sdgs.experiments._compared_methods import make_compared_method, prepare_samples
 from sdgs.readout._decision import Decision
 from sdgs.readout._features import DecompositionOptions
 from sdgs.readout._scaling import possible_scalings
@@ -40,17 +40,18 @@ _METHODS: Mapping[str, tuple[str, ...]] = {
     "spikes": ("sdgs-cv", "br", "ecc", "mlknn", "forest", "boosting"),
     "missing": ("sdgs-cv", "br-mean", "br-knn", "forest", "boosting"),
 }
-# No spikes at all is the clean end of both curves, on the same samples.
+# A share of 0 spikes is the clean end of the curves of both kinds, on the same samples.
 _SHARES: Mapping[str, tuple[float, ...]] = {"spikes": (0.0, 0.01, 0.02, 0.05, 0.1), "missing": (0.1, 0.2, 0.4)}
-_DIRTY_SETS = {"emotions", "mediamill", DIGITS}
+_DAMAGED_SETS = {"emotions", "mediamill", DIGITS}
 _SPIKED_SETS = {"yahoo-arts", "yahoo-education", "yahoo-recreation", "yahoo-science"}
-_MOST_DIRTY_ROWS = 2000  # of a data set that is made dirty, training and test samples each
-_AFFORDABLE = 1e8  # samples x features x labels that are boosted
+MAX_DAMAGED_SAMPLES = 2000  # training and test samples each, of a data set that is damaged
+_MAX_BOOSTING_SIZE = 1e8  # samples x features x labels; larger data sets are not boosted
+SPIKE_SIZES = (3, 6)  # smallest and largest change of an entry, in standard deviations
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What is done to training and test samples alike before anything else: ``kind`` "clean", "spikes" or "missing"."""
+    """Damage to a share of the entries of training and test samples; ``kind`` is "clean", "spikes" or "missing"."""
 
     kind: str = "clean"
     share: float = 0.0
@@ -58,73 +59,74 @@ class Damage:
     def __str__(self) -> str:
         return self.kind if self.kind == "clean" else f"{self.kind}{100 * self.share:g}"
 
-    def done_to(self, X: Any, unit: NDArray[np.float64], rng: np.random.Generator) -> Any:
-        """A damaged copy: this share of all entries missing, or 3 to 6 ``unit`` off, up or down."""
-        hit = rng.random(X.shape) < self.share
+    def apply(self, X: Any, unit: NDArray[np.float64], rng: np.random.Generator) -> Any:
+        """A copy with missing entries, or with entries changed by 3 to 6 ``unit`` in either direction."""
+        damaged = rng.random(X.shape) < self.share
         if self.kind == "missing":
-            return np.where(hit, np.nan, X)
-        wrong = np.where(hit, rng.choice([-1.0, 1.0], X.shape) * rng.uniform(3, 6, X.shape) * unit, 0.0)
-        return csr_array(X + csr_array(wrong)) if issparse(X) else X + wrong
+            return np.where(damaged, np.nan, X)
+        signs, sizes = rng.choice([-1.0, 1.0], X.shape), rng.uniform(*SPIKE_SIZES, X.shape)
+        spikes = np.where(damaged, signs * sizes * unit, 0.0)
+        return csr_array(X + csr_array(spikes)) if issparse(X) else X + spikes
 
 
 CLEAN = Damage()
 
 
 def beyond_cases(datasets: tuple[str, ...]) -> list[tuple[str, Damage, str]]:
-    """(data set, damage, method) of all comparisons; with the paper's data sets go digits, which are made.
+    """(data set, damage, method) of all comparisons. Composite digits are added to the paper's data sets.
 
-    Other data sets are compared as they are: they may be dirty enough.
+    Data sets that are not the paper's are not damaged.
     """
     if any(dataset in REGISTRY for dataset in datasets):
         datasets = (*datasets, DIGITS)
     cases = [(dataset, CLEAN, method) for dataset in datasets for method in _METHODS["clean"]]
     for dataset in datasets:
         for kind, shares in _SHARES.items():
-            if dataset in _DIRTY_SETS or (kind == "spikes" and dataset in _SPIKED_SETS):
+            if dataset in _DAMAGED_SETS or (kind == "spikes" and dataset in _SPIKED_SETS):
                 cases += [(dataset, Damage(kind, share), method) for share in shares for method in _METHODS[kind]]
-    return [case for case in cases if case[2] != "boosting" or _boosted(case[0], case[1])]
+    return [case for case in cases if case[2] != "boosting" or _can_boost(case[0], case[1])]
 
 
-def _boosted(dataset: str, damage: Damage) -> bool:
-    """Whether boosting a model a label is affordable; it takes no sparse samples."""
+def _can_boost(dataset: str, damage: Damage) -> bool:
+    """Whether the data set is dense and small enough for boosting, which fits one model per label."""
     entry = REGISTRY.get(dataset)
     if entry is None:
         return dataset == DIGITS
-    rows = entry.n_train if damage.kind == "clean" else min(entry.n_train, _MOST_DIRTY_ROWS)
-    return dataset in _DIRTY_SETS | {"genbase"} and rows * entry.n_features * entry.n_labels <= _AFFORDABLE
+    n_train = entry.n_train if damage.kind == "clean" else min(entry.n_train, MAX_DAMAGED_SAMPLES)
+    return dataset in _DAMAGED_SETS | {"genbase"} and n_train * entry.n_features * entry.n_labels <= _MAX_BOOSTING_SIZE
 
 
-def digits(seed: int, damage: Damage) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
-    """Composite digits: training and test samples are sums of different images. They come with spikes of their own."""
+def load_digits(seed: int, damage: Damage) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+    """Composite digits: training and test samples are sums of different images. The generator adds the spikes."""
     spikes = damage.share if damage.kind == "spikes" else 0.0
     train = make_composite_digits(2000, max_labels=2, spikes=spikes, subset="train", random_state=seed)
     test = make_composite_digits(1000, max_labels=2, spikes=spikes, subset="test", random_state=seed + 1)
     return train.X, train.Y, test.X, test.Y
 
 
-def damaged(
+def damage_data(
     data: tuple[Any, NDArray[Any], Any, NDArray[Any]], damage: Damage, seed: int
 ) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
-    """Some of the samples, and this done to them."""
+    """Draw at most ``MAX_DAMAGED_SAMPLES`` training and test samples each, and damage them."""
     X, Y, X_test, Y_test = data
     rng = np.random.default_rng(seed)
-    X, Y, X_test, Y_test = (*_some(X, Y, rng), *_some(X_test, Y_test, rng))
-    unit = _deviation(X)
-    return damage.done_to(X, unit, rng), Y, damage.done_to(X_test, unit, rng), Y_test
+    X, Y, X_test, Y_test = (*_subsample(X, Y, rng), *_subsample(X_test, Y_test, rng))
+    unit = _spike_unit(X)
+    return damage.apply(X, unit, rng), Y, damage.apply(X_test, unit, rng), Y_test
 
 
 def compare(data: tuple[Any, NDArray[Any], Any, NDArray[Any]], method: str, seed: int, clock: Any) -> dict[str, Any]:
-    """One method on one data set: what it predicts, how well, how long it takes, and what was chosen."""
+    """Evaluate one method on one data set: test scores, times, and the chosen parameters."""
     X, Y, X_test, Y_test = data
-    # Compile and load outside the clock: it is paid once a process, whatever the data.
+    # Compile and load outside the measured time, because both happen only once per process.
     with warnings.catch_warnings(action="ignore"):
-        _predicted(method, X[:40], with_a_label(Y[:40]), X[:2], seed, nullcontext)
+        _fit_predict(method, X[:40], with_positive_samples(Y[:40]), X[:2], seed, nullcontext)
     with clock() as seconds:
-        predicted, chosen, fit = _predicted(method, X, Y, X_test, seed, clock)
-    rules = predicted if isinstance(predicted, dict) else {"expected": predicted}
+        predicted, chosen, fit = _fit_predict(method, X, Y, X_test, seed, clock)
+    by_decision = predicted if isinstance(predicted, dict) else {"expected": predicted}
     return {
-        "test": metrics.evaluate(Y_test, rules[chosen.get("decision", "expected")]),
-        "test_by_decision": {rule: metrics.evaluate(Y_test, labels) for rule, labels in rules.items()},
+        "test": metrics.evaluate(Y_test, by_decision[chosen.get("decision", "expected")]),
+        "test_by_decision": {rule: metrics.evaluate(Y_test, labels) for rule, labels in by_decision.items()},
         "seconds": {"fit": fit, "fit and predict": seconds},
         "chosen": chosen,
         "n_train": len(Y),
@@ -132,47 +134,47 @@ def compare(data: tuple[Any, NDArray[Any], Any, NDArray[Any]], method: str, seed
     }
 
 
-def with_a_label(Y: NDArray[Any]) -> NDArray[Any]:
-    """The same with a label on every other sample: no method learns from none, and some learn from folds."""
+def with_positive_samples(Y: NDArray[Any]) -> NDArray[Any]:
+    """A copy in which every second sample has the first label, so that all methods can learn it in every fold."""
     Y = Y.copy()
     Y[::2, 0] = 1
     return Y
 
 
-def _predicted(
+def _fit_predict(
     method: str, X: Any, Y: NDArray[Any], X_test: Any, seed: int, clock: Any
 ) -> tuple[Any, dict[str, Any], Any]:
-    """Labels of the test samples, what was chosen, and how long it took to learn."""
+    """Predicted labels of the test samples, the chosen parameters, and the times of fitting."""
     model: Any
     with clock() as fit:
         if method in ("sdgs-cv", "sdgs"):
             model = SDGSClassifierCV(random_state=seed) if method == "sdgs-cv" else SDGSClassifier(random_state=seed)
         else:
-            model = make_rival(method, seed)
-            X, X_test = prepared(method, X, X_test, lambda filled: _scaling(filled, Y, seed))
+            model = make_compared_method(method, seed)
+            X, X_test = prepare_samples(method, X, X_test, lambda imputed: _choose_scaling(imputed, Y, seed))
         model.fit(X, Y)
-    return model.predict(X_test), _chosen(model), fit
+    return model.predict(X_test), _chosen_parameters(model), fit
 
 
-def _some(X: Any, Y: NDArray[Any], rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-    if len(Y) <= _MOST_DIRTY_ROWS:
+def _subsample(X: Any, Y: NDArray[Any], rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+    if len(Y) <= MAX_DAMAGED_SAMPLES:
         return X, Y
-    rows = np.sort(rng.choice(len(Y), _MOST_DIRTY_ROWS, replace=False))
+    rows = np.sort(rng.choice(len(Y), MAX_DAMAGED_SAMPLES, replace=False))
     return X[rows], Y[rows]
 
 
-def _deviation(X: Any) -> NDArray[np.float64]:
-    """What a spike's size is measured in: the standard deviation of a column, or their mean where columns share a unit.
+def _spike_unit(X: Any) -> NDArray[np.float64]:
+    """The unit of spikes: the standard deviation of each column, or their mean if all columns share a unit.
 
-    They do where none is often negative: in images, counts and shares.
+    Columns share a unit if none is often negative, as in images, counts and shares.
     """
     deviation = np.sqrt(mean_variance_axis(narrow_indices(X), axis=0)[1]) if issparse(X) else X.std(axis=0)
-    one_unit = "rows" in possible_scalings(X)
-    return np.where((deviation > 0) & (not one_unit), deviation, float(deviation.mean()))
+    shared_unit = "rows" in possible_scalings(X)
+    return np.where((deviation > 0) & (not shared_unit), deviation, float(deviation.mean()))
 
 
-def _scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
-    """Of what may suit the samples, that with which a ridge regression does best in cross-validation."""
+def _choose_scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
+    """The applicable scaling with which a ridge regression is best in cross-validation."""
     training = DecompositionOptions(0, "brp", 1, 1.0, 1, seed, None)
     cross_fit = CandidateEvaluator(
         X,
@@ -186,7 +188,7 @@ def _scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
     return cross_fit.best_scaling(possible_scalings(X), for_subspaces=False)
 
 
-def _chosen(model: Any) -> dict[str, Any]:
+def _chosen_parameters(model: Any) -> dict[str, Any]:
     if isinstance(model, SDGSClassifierCV):
         names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty")
         counts: dict[str, Any] = {
@@ -200,16 +202,16 @@ def _chosen(model: Any) -> dict[str, Any]:
 
 
 def beyond_file(dataset: str, damage: Damage, method: str, seed: int) -> str:
-    """Path of the record within the folder of results."""
+    """Path of the record, relative to the folder of records."""
     return f"beyond/{dataset}--{damage}--{method}--seed{seed}.json"
 
 
 def beyond_cost(dataset: str, damage: Damage, method: str) -> float:
-    """Rough share of the time of all tasks."""
+    """Rough estimate of the time, in the unit of :attr:`Task.cost`."""
     entry = REGISTRY.get(dataset)
     n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (2000, 64, 10)
     if damage.kind != "clean":
-        n = min(n, _MOST_DIRTY_ROWS)
+        n = min(n, MAX_DAMAGED_SAMPLES)
     size = n * min(p, 200) * k / 1e8
     weight = {"sdgs-cv": 80, "sdgs": 8, "ecc": 80, "mlknn": 4, "forest": 50, "boosting": 80}
     return 2 + weight.get(method, 40) * size

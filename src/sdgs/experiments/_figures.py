@@ -1,15 +1,15 @@
-"""The report's pictures, as SVG that can stand in a page."""
+"""The figures of the report, as SVG elements for a page."""
 
 import io
 from typing import Any
 
 from sdgs.experiments._analysis import Ranking
 from sdgs.experiments._extended_comparison import TITLES
-from sdgs.experiments._extended_tables import OURS, Cell, title
+from sdgs.experiments._extended_tables import TUNED_SDGS, MeanResult
 from sdgs.experiments._protocol import METHODS
 from sdgs.experiments._result_tables import Record, title_of
 
-# Okabe and Ito's colours: told apart by colour-blind readers, and in grey.
+# Okabe and Ito's colours, which colour-blind readers can distinguish.
 _BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#B0B0B0"
 _STYLES = {
     "sdgs-cv": (_BLUE, "o-"),
@@ -31,7 +31,7 @@ def _figure(width: float, height: float, **options: Any) -> tuple[Any, Any]:
 
 
 def _svg(figure: Any) -> str:
-    """The figure's SVG element: text stays text, and the same figure gives the same bytes."""
+    """The figure as an SVG element with searchable text; equal figures give equal bytes."""
     from matplotlib import rc_context
 
     out = io.StringIO()
@@ -41,53 +41,55 @@ def _svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-def _plain(axes: Any) -> None:
+def _hide_spines(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def critical_difference(ranking: Ranking) -> str:
-    """Mean ranks on a line, with bars over methods that the test does not tell apart (Demsar, 2006)."""
+    """Mean ranks on a line, with bars that join methods without a significant difference (Demsar, 2006)."""
     k = len(ranking.methods)
     order = sorted(range(k), key=lambda i: ranking.ranks[i])
-    lines = (k + 1) // 2
-    figure, axes = _figure(7.0, 1.0 + 0.27 * lines)
+    n_left = (k + 1) // 2  # names on the left side
+    figure, axes = _figure(7.0, 1.0 + 0.27 * n_left)
     axes.set_xlim(1, k)
-    axes.set_ylim(-0.6 - 0.8 * lines, 1.8)
+    axes.set_ylim(-0.6 - 0.8 * n_left, 1.8)
     axes.axis("off")
     axes.plot([1, k], [0, 0], color="black", lw=1)
     for tick in range(1, k + 1):
         axes.plot([tick, tick], [0, 0.12], color="black", lw=1)
         axes.text(tick, 0.2, str(tick), ha="center", va="bottom", fontsize=9)
     for place, i in enumerate(order):
-        left = place < lines
+        left = place < n_left
         depth = -1.2 - 0.8 * (place if left else k - 1 - place)
         rank, edge = ranking.ranks[i], 1.0 if left else float(k)
         axes.plot([rank, rank, edge], [0, depth, depth], color=_BLUE if ranking.methods[i] == "sdgs" else "black", lw=1)
         name = f"{METHODS[ranking.methods[i]].title}  {rank:.2f}"
         axes.text(edge, depth + 0.08, name, ha="left" if left else "right", va="bottom", fontsize=9)
     if ranking.critical_difference is not None:
-        reach = ranking.critical_difference
-        axes.plot([1, 1 + reach], [1.2, 1.2], color=_ORANGE, lw=3, solid_capstyle="butt")
-        axes.text(1 + reach / 2, 1.3, f"critical difference {reach:.2f}", ha="center", va="bottom", fontsize=8)
+        difference = ranking.critical_difference
+        axes.plot([1, 1 + difference], [1.2, 1.2], color=_ORANGE, lw=3, solid_capstyle="butt")
+        axes.text(
+            1 + difference / 2, 1.3, f"critical difference {difference:.2f}", ha="center", va="bottom", fontsize=8
+        )
         height = -0.35
-        for first, last in _alike([float(ranking.ranks[i]) for i in order], reach):
+        for first, last in tied_runs([float(ranking.ranks[i]) for i in order], difference):
             axes.plot([first - 0.02, last + 0.02], [height, height], color=_GREY, lw=4, solid_capstyle="butt")
             height -= 0.25
     return _svg(figure)
 
 
-def _alike(ranks: list[float], reach: float) -> list[tuple[float, float]]:
-    """The longest runs of sorted ranks no farther apart than ``reach``, each with at least two."""
+def tied_runs(ranks: list[float], difference: float) -> list[tuple[float, float]]:
+    """First and last rank of the maximal runs of at least two sorted ranks within ``difference``."""
     runs: list[tuple[float, float]] = []
     for start in ranks:
-        end = max(rank for rank in ranks if rank - start <= reach)
+        end = max(rank for rank in ranks if rank - start <= difference)
         if end > start and not (runs and end <= runs[-1][1]):
             runs.append((start, end))
     return runs
 
 
 def convergence(studies: list[Record]) -> str:
-    """Error after each sweep, one panel a problem."""
+    """Error after each sweep, one panel per data set."""
     figure, panels = _figure(8.0, 2.9, ncols=len(studies), squeeze=False)
     styles = {"svd": ("o-", "black", 6), "brp": (".-", _BLUE, 4), "brp-fresh": ("x--", _ORANGE, 4)}
     for axes, study in zip(panels[0], studies, strict=True):
@@ -96,14 +98,14 @@ def convergence(studies: list[Record]) -> str:
             sweeps = range(1, len(curve["error"]) + 1)
             seconds = curve["seconds"]["wall"] / len(curve["error"])
             fill = "none" if solver == "svd" else color
-            label = f"{solver}  ({1e3 * seconds:.3g} ms a sweep)"
+            label = f"{solver}  ({1e3 * seconds:.3g} ms per sweep)"
             axes.semilogy(sweeps, curve["error"], style, color=color, ms=size, mfc=fill, lw=1.2, label=label)
         name = "planted subspaces" if study["dataset"] == "planted" else title_of(study["dataset"])
         axes.set_title(f"{name}, rank {study['rank']}", fontsize=10, loc="left")
         axes.set_xlabel("sweep", fontsize=9)
         axes.tick_params(labelsize=8)
         axes.legend(fontsize=8, frameon=False)
-        _plain(axes)
+        _hide_spines(axes)
     panels[0][0].set_ylabel("error / ||X||\N{SUPERSCRIPT TWO}", fontsize=9)
     return _svg(figure)
 
@@ -112,11 +114,11 @@ def most_frequent(studies: list[Record], highlighted: str) -> str:
     """F1 of SDGS against the number of labels that have a subspace."""
     figure, axes = _figure(7.0, 3.2)
     for study in sorted(studies, key=lambda study: study["dataset"] == highlighted):
-        bright = study["dataset"] == highlighted
-        color, width = (_ORANGE, 2.2) if bright else (_GREY, 1.0)
+        is_highlighted = study["dataset"] == highlighted
+        color, width = (_ORANGE, 2.2) if is_highlighted else (_GREY, 1.0)
         f1 = [100 * value for value in study["f1"]]
-        axes.plot(study["most_frequent"], f1, ".-", color=color, lw=width, zorder=3 if bright else 2)
-    # Names in a column at the right, as near to the ends of their lines as they can be without touching.
+        axes.plot(study["most_frequent"], f1, ".-", color=color, lw=width, zorder=3 if is_highlighted else 2)
+    # Names in a column at the right, as close to the ends of their lines as possible without overlap.
     height = -10.0
     for study in sorted(studies, key=lambda study: study["f1"][-1]):
         end, color = 100 * study["f1"][-1], _ORANGE if study["dataset"] == highlighted else "#606060"
@@ -129,53 +131,50 @@ def most_frequent(studies: list[Record], highlighted: str) -> str:
     axes.set_xlim(0.9, 480)
     axes.set_ylim(0, 100)
     axes.tick_params(labelsize=8)
-    axes.set_xlabel("labels that have a subspace at prediction, the most frequent first", fontsize=9)
+    axes.set_xlabel("number of labels with a subspace at prediction, most frequent first", fontsize=9)
     axes.set_ylabel("F1 on the test samples", fontsize=9)
-    _plain(axes)
+    _hide_spines(axes)
     return _svg(figure)
 
 
-def damage(found: list[Cell], kind: str) -> str:
-    """F1 against the share of damaged entries, one panel a data set."""
-    datasets = list(dict.fromkeys(c.dataset for c in found if c.kind == kind))
-    columns = min(4, len(datasets))
-    lines = -(-len(datasets) // columns)
-    figure, grid = _figure(2.3 * columns + 0.4, 2.5 * lines + 0.7, nrows=lines, ncols=columns, squeeze=False)
+def damage_curves(results: list[MeanResult], kind: str) -> str:
+    """F1 against the share of damaged entries, one panel per data set."""
+    datasets = list(dict.fromkeys(r.dataset for r in results if r.kind == kind))
+    n_columns = min(4, len(datasets))
+    n_rows = -(-len(datasets) // n_columns)
+    figure, grid = _figure(2.3 * n_columns + 0.4, 2.5 * n_rows + 0.7, nrows=n_rows, ncols=n_columns, squeeze=False)
     panels = [axes for row in grid for axes in row]
     for axes in panels[len(datasets) :]:
         axes.axis("off")
-    shown: dict[str, Any] = {}
+    lines: dict[str, Any] = {}
     for axes, dataset in zip(panels, datasets, strict=False):
         for method, (color, style) in _STYLES.items():
-            whole = {"br-mean": "br", "br-knn": "br"}.get(method, method)  # without gaps there is nothing to fill
-            points = {
-                c.share: c.values["f1"]
-                for c in found
-                if c.dataset == dataset
-                and ((c.kind == kind and c.method == method) or (c.share, c.kind, c.method) == (0.0, "spikes", whole))
-            }
-            if not any(c.kind == kind and c.method == method and c.dataset == dataset for c in found):
+            damaged = [r for r in results if (r.dataset, r.kind, r.method) == (dataset, kind, method)]
+            if not damaged:
                 continue
-            shares = sorted(points)
-            bold = method == OURS
-            (shown[method],) = axes.plot(
-                [100 * share for share in shares],
-                [points[share] for share in shares],
+            # Clean data have nothing to impute.
+            clean_key = (dataset, "spikes", 0.0, {"br-mean": "br", "br-knn": "br"}.get(method, method))
+            clean = [r for r in results if (r.dataset, r.kind, r.share, r.method) == clean_key]
+            f1 = {r.share: r.values["f1"] for r in [*clean, *damaged]}
+            bold = method == TUNED_SDGS
+            (lines[method],) = axes.plot(
+                [100 * share for share in sorted(f1)],
+                [f1[share] for share in sorted(f1)],
                 style,
                 color=color,
                 lw=2.2 if bold else 1.1,
                 ms=4.5 if bold else 3.5,
                 zorder=3 if bold else 2,
             )
-        axes.set_title(title(dataset), fontsize=9, loc="left")
+        axes.set_title(title_of(dataset), fontsize=9, loc="left")
         axes.tick_params(labelsize=8)
-        _plain(axes)
+        _hide_spines(axes)
     for axes in panels[: len(datasets)]:
         axes.set_xlabel({"spikes": "entries corrupted, %", "missing": "entries missing, %"}[kind], fontsize=8)
     for row in grid:
         row[0].set_ylabel("F1", fontsize=9)
-    names = [TITLES[method] for method in shown]
+    names = [TITLES[method] for method in lines]
     figure.legend(
-        shown.values(), names, loc="outside lower center", ncols=min(4, len(names)), fontsize=8, frameon=False
+        lines.values(), names, loc="outside lower center", ncols=min(4, len(names)), fontsize=8, frameon=False
     )
     return _svg(figure)

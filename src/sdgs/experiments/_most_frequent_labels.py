@@ -1,4 +1,4 @@
-"""What a prediction that looks at no feature reaches."""
+"""A constant prediction, as a lower bound for methods that use the features."""
 
 from typing import Any, Self
 
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class MostFrequentLabels(ClassifierMixin, BaseEstimator):
-    """Always the m most frequent labels, m the best for F1 on the training samples.
+    """Always predict the m most frequent labels, with the m that maximises F1 on the training samples.
 
     Attributes
     ----------
@@ -17,12 +17,12 @@ class MostFrequentLabels(ClassifierMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:  # noqa: ARG002
-        """Count the labels."""
+        """Choose the labels."""
         order = np.argsort(-y.sum(axis=0), kind="stable")
         self.n_labels_ = y.shape[1]
-        right = np.cumsum(y[:, order], axis=1, dtype=np.int64)  # of the m most frequent labels, for every m
-        sizes = right[:, -1:] + np.arange(1, y.shape[1] + 1)
-        self.labels_ = order[: int(np.argmax((2 * right / sizes).mean(axis=0))) + 1]
+        n_right = np.cumsum(y[:, order], axis=1, dtype=np.int64)  # column m - 1: among the m most frequent labels
+        sizes = n_right[:, -1:] + np.arange(1, y.shape[1] + 1)
+        self.labels_ = order[: int(np.argmax((2 * n_right / sizes).mean(axis=0))) + 1]
         return self
 
     def predict(self, X: Any) -> NDArray[np.int8]:

@@ -1,4 +1,4 @@
-"""What is compared, on what, with which parameters: fixed before anything runs."""
+"""Data sets, methods, parameters and seeds of the experiments, fixed before anything runs."""
 
 import hashlib
 import json
@@ -18,17 +18,19 @@ from sdgs.methods import MDDM, BinaryRelevance, MLkNN
 
 Rule = Literal["paper", "cv"]
 RULES: Mapping[Rule, str] = {
-    "paper": "the best F1 on the training samples themselves, after training on all of them",
+    "paper": "the best F1 on the training samples, after training on all of them",
     "cv": "the best F1 in cross-validation on the training samples",
 }
-_SCHEMA = 3  # of the records; a new number makes old ones be made again
-_MOST_SEED = 2**32 - 1  # scikit-learn takes no larger one
-PLANTED = "planted"  # the name of the made problem whose convergence is studied
+_SCHEMA = 3  # version of the records' format; records of another version are computed again
+_MAX_SEED = 2**32 - 1  # the largest that scikit-learn accepts
+PLANTED = "planted"  # name of the synthetic data set in the study of convergence
+# SDGS in the study of prediction with the most frequent labels only.
+FREQUENCY_PARAMETERS = {"n_components": 6, "alpha": 0.2, "threshold": 1e-2}
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method, and the parameter groups that a rule chooses from."""
+    """A method and the parameter groups from which a rule chooses."""
 
     name: str
     title: str
@@ -42,7 +44,7 @@ METHODS: Mapping[str, Method] = {
         Method("br", "BR", tuple({"C": C} for C in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0))),
         Method("mlknn", "ML-kNN", ({"n_neighbors": 30},)),
         Method("mddm", "MDDM", ({"regularization": 0.12, "n_components": 0.2, "n_neighbors": 30},)),
-        # Four groups within the ranges that the paper gives; it does not print its own.
+        # Four groups within the ranges that the paper gives. It does not state the groups that it used.
         Method(
             "sdgs",
             "SDGS",
@@ -59,7 +61,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def build(method: str, parameters: Mapping[str, Any], seed: int) -> Any:
-    """The estimator of a method."""
+    """Create the estimator of a method."""
     if method == "sdgs":
         return SDGSClassifier(**parameters, readout="norm", scaling="rows", random_state=seed)
     if method == "br":
@@ -67,18 +69,18 @@ def build(method: str, parameters: Mapping[str, Any], seed: int) -> Any:
     if method == "mlknn":
         return MLkNN(**parameters)
     if method == "mddm":
-        rest = {name: value for name, value in parameters.items() if name != "n_neighbors"}
-        return make_pipeline(MDDM(**rest), MLkNN(parameters["n_neighbors"]))
+        mddm = {name: value for name, value in parameters.items() if name != "n_neighbors"}
+        return make_pipeline(MDDM(**mddm), MLkNN(parameters["n_neighbors"]))
     return MostFrequentLabels()
 
 
 @dataclass(frozen=True)
 class Task:
-    """The smallest piece of work that is recorded: one file under ``folder``.
+    """The smallest unit of work with a record of its own.
 
     ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
-    "frequency" (SDGS with the subspaces of the most frequent labels alone), "convergence" (of the training solvers) or
-    "beyond" (a method at its best on clean or damaged data).
+    "frequency" (SDGS with the subspaces of only the most frequent labels), "convergence" (of the training solvers) or
+    "beyond" (a tuned method on clean or damaged data).
     """
 
     kind: Literal["trial", "statistics", "frequency", "convergence", "beyond"]
@@ -90,7 +92,7 @@ class Task:
 
     @property
     def file(self) -> str:
-        """Path of the record within the folder of results."""
+        """Path of the record, relative to the folder of records."""
         if self.kind == "trial":
             return f"trials/{self.dataset}--{self.method}--group{self.group}--seed{self.seed}.json"
         if self.kind == "beyond":
@@ -99,12 +101,12 @@ class Task:
 
     @property
     def cost(self) -> float:
-        """Rough share of the time of all tasks, from the registered sizes: to order them and to estimate the end."""
+        """Rough estimate of the time from the registered sizes, to order tasks and to estimate the time left."""
         if self.kind == "beyond":
             return beyond_cost(self.dataset, self.damage, self.method)
         entry = REGISTRY.get(self.dataset)
         n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (1000, 100, 10)
-        size = n * min(p, 150) * k / 1e8  # text has few words a sample
+        size = n * min(p, 150) * k / 1e8  # samples of text have few words
         if self.kind == "trial" and self.method == "br":
             return 1 + 2 * size * 1.8**self.group
         return 1 + 2 * size * (self.method == "sdgs" or self.kind != "trial")
@@ -112,21 +114,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Data sets, methods, seeds, and how parameters are chosen.
+    """Data sets, methods, seeds, and rules to choose parameters.
 
-    The first rule is the paper's: among the parameter groups take the one that does best on the training samples. The
-    second is stricter: ``folds``-fold cross-validation on the training samples, or, where there are more than
-    ``most_rows`` of them, one of these folds on a random ``most_rows``.
+    The rule "paper" is the paper's: the parameter group with the best F1 on the training samples. The rule "cv" uses
+    ``folds``-fold cross-validation on the training samples. If there are more than ``max_rows`` of them, it uses only
+    the first fold of ``max_rows`` random samples.
 
-    With ``beyond`` SDGS as this library does it is compared with other methods at their best as well, on clean and on
-    dirty data, with the seeds ``beyond_seeds``.
+    With ``beyond``, SDGS with this library's defaults is also compared with other tuned methods, on clean and on
+    damaged data, with the seeds ``beyond_seeds``.
     """
 
     datasets: tuple[str, ...] = tuple(REGISTRY)
     methods: tuple[str, ...] = ("br", "mlknn", "mddm", "sdgs")
     seeds: tuple[int, ...] = (0,)
     folds: int = 3
-    most_rows: int = 10_000
+    max_rows: int = 10_000
     beyond: bool = False
     beyond_seeds: tuple[int, ...] = (0, 1, 2)
     groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
@@ -136,18 +138,18 @@ class Protocol:
     def __post_init__(self) -> None:
         for name, values in (("datasets", self.datasets), ("methods", self.methods), ("seeds", self.seeds)):
             if not values or len(set(values)) < len(values):
-                raise ValueError(f"{name} must hold at least one value, and none twice; got {values!r}.")
-        if any(not 0 <= seed <= _MOST_SEED for seed in self.seeds):
-            raise ValueError(f"seeds must be whole numbers from 0 to {_MOST_SEED}, got {self.seeds!r}.")
-        for made in (PLANTED, DIGITS):
-            if made in self.datasets:
-                raise ValueError(f"{made!r} is the name of a made problem. Rename your data set.")
+                raise ValueError(f"{name} must hold at least one value and no duplicates, got {values!r}.")
+        if any(not 0 <= seed <= _MAX_SEED for seed in self.seeds):
+            raise ValueError(f"seeds must be integers from 0 to {_MAX_SEED}, got {self.seeds!r}.")
+        for synthetic in (PLANTED, DIGITS):
+            if synthetic in self.datasets:
+                raise ValueError(f"{synthetic!r} is the name of a synthetic data set. Rename your data set.")
         for method in self.methods:
             check_choice(method, "method", tuple(METHODS))
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
 
     def tasks(self) -> list[Task]:
-        """All of them, the longest first."""
+        """All tasks, most expensive first."""
         trials = [
             Task("trial", dataset, method, group, seed)
             for dataset in self.datasets
@@ -160,24 +162,24 @@ class Protocol:
             studies += [Task("frequency", dataset) for dataset in self.datasets]
             studies += [Task("convergence", name) for name in (PLANTED, *self._smallest())]
         cases = beyond_cases(self.datasets) if self.beyond else []
-        beyond = [
+        comparisons = [
             Task("beyond", dataset, method, seed=seed, damage=damage)
             for dataset, damage, method in cases
             for seed in self.beyond_seeds
         ]
-        return sorted(trials + studies + beyond, key=lambda task: -task.cost)
+        return sorted(trials + studies + comparisons, key=lambda task: -task.cost)
 
     def _smallest(self) -> list[str]:
-        """The one of the paper's data sets here on which exact SVDs are the quickest."""
+        """The smallest of the paper's data sets in this protocol, because exact SVDs are slow on large ones."""
         registered = [REGISTRY[name] for name in self.datasets if name in REGISTRY]
         return [entry.name for entry in sorted(registered, key=lambda entry: entry.n_train * entry.n_features)[:1]]
 
     def parameters(self, task: Task) -> dict[str, Any]:
-        """What the task's method is given."""
+        """The parameters of the task's method."""
         return self.groups[task.method][task.group] if task.kind == "trial" else {}
 
     def fingerprint(self, task: Task) -> str:
-        """Of all that the result depends on but the data: a record with another one is not reused."""
-        what = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
-        more = {"most_rows": self.most_rows, "version": __version__, "schema": _SCHEMA}
-        return hashlib.sha256(json.dumps(what | more, sort_keys=True).encode()).hexdigest()[:16]
+        """A hash of everything but the data that the result depends on; a record with another hash is not reused."""
+        settings = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
+        version = {"most_rows": self.max_rows, "version": __version__, "schema": _SCHEMA}
+        return hashlib.sha256(json.dumps(settings | version, sort_keys=True).encode()).hexdigest()[:16]

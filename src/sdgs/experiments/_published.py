@@ -1,4 +1,4 @@
-"""What the paper prints, and which of it can be true.
+"""The figures that the paper prints, and bounds that they must obey.
 
 For one sample with precision P, recall R, F and Jaccard index A (the paper's accuracy)::
 
@@ -8,21 +8,14 @@ For one sample with precision P, recall R, F and Jaccard index A (the paper's ac
     F <= (P + R) / 2      the harmonic mean is at most the arithmetic one
     A >= P + R - 1        A = PR / (P + R - PR), and (1 - P)(1 - R) >= 0
 
-Every one is linear in the means or follows from Jensen's inequality, so a row of a table that averages over the same
-samples and breaks one of them is impossible, whatever the data and the predictions were.
+Each bound is linear in the means or follows from Jensen's inequality. A row of averages over the same samples that
+violates one is therefore impossible, whatever the data and the predictions.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MEASURES = ("hamming_loss", "precision", "recall", "f1", "accuracy")
-MEASURE_TITLES = {
-    "hamming_loss": "Hamming loss",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1 score",
-    "accuracy": "Accuracy",
-}
+PAPER_METRICS = ("hamming_loss", "precision", "recall", "f1", "accuracy")
 
 
 @dataclass(frozen=True)
@@ -39,8 +32,8 @@ class PublishedSet:
     note: str = ""
 
 
-_GENBASE = "The paper counts the protein's name as a feature; it is an id, so one less is read."
-_EMOTIONS = "The files hold 1108 labels on 593 samples, 1.86846, which is not rounded up."
+_GENBASE = "The paper counts the name of the protein as a feature. It is an id, so one feature less is read."
+_EMOTIONS = "The files have 1108 labels for 593 samples, which is 1.86846 per sample and rounds to 1.868."
 SETS: Mapping[str, PublishedSet] = {
     "corel5k": PublishedSet("Corel5k", 4500, 500, 499, 374, "3.522", "seven"),
     "mediamill": PublishedSet("Mediamill", 30993, 12914, 120, 101, "4.376", "seven"),
@@ -105,31 +98,31 @@ RESULTS: Mapping[tuple[str, str], tuple[str, str, str, str, str, str]] = {
 
 
 def published(dataset: str, method: str) -> dict[str, str] | None:
-    """The printed figures of one row, by measure and ``"seconds"``, or None."""
+    """The printed figures of one row, by metric and ``"seconds"``, or None."""
     row = RESULTS.get((dataset, method))
-    return dict(zip((*MEASURES, "seconds"), row, strict=True)) if row else None
+    return dict(zip((*PAPER_METRICS, "seconds"), row, strict=True)) if row else None
 
 
-def broken_bounds(row: Mapping[str, str]) -> list[str]:
-    """Which of the bounds above a printed row breaks, by more than the rounding of its figures can explain."""
-    # Half a unit of the last printed digit either way.
-    slack = {name: 0.5 * 10.0 ** -len(row[name].partition(".")[2]) for name in MEASURES}
-    value = {name: float(row[name]) for name in MEASURES}
-    low = {name: value[name] - slack[name] for name in MEASURES}
-    high = {name: value[name] + slack[name] for name in MEASURES}
-    f1, most = "f1", 200 * high["accuracy"] / (100 + high["accuracy"])
-    least = low["precision"] + low["recall"] - 100
-    broken = []
+def violated_bounds(row: Mapping[str, str]) -> list[str]:
+    """The bounds above that a printed row violates by more than its rounding can explain."""
+    # Half a unit of the last printed digit in either direction.
+    slack = {name: 0.5 * 10.0 ** -len(row[name].partition(".")[2]) for name in PAPER_METRICS}
+    value = {name: float(row[name]) for name in PAPER_METRICS}
+    low = {name: value[name] - slack[name] for name in PAPER_METRICS}
+    high = {name: value[name] + slack[name] for name in PAPER_METRICS}
+    max_f1 = 200 * high["accuracy"] / (100 + high["accuracy"])
+    max_mean = (high["precision"] + high["recall"]) / 2
+    min_accuracy = low["precision"] + low["recall"] - 100
+    violations = []
     for name in ("precision", "recall"):
         if low["accuracy"] > high[name]:
-            broken.append(f"accuracy {row['accuracy']} is above {name} {row[name]}")
-    if high[f1] < low["accuracy"]:
-        broken.append(f"F1 {row[f1]} is below accuracy {row['accuracy']}")
-    if low[f1] > most:
-        broken.append(f"F1 {row[f1]} is above 2A/(1+A), at most {most:.1f} for accuracy {row['accuracy']}")
-    mean = (high["precision"] + high["recall"]) / 2
-    if low[f1] > mean:
-        broken.append(f"F1 {row[f1]} is above the mean of precision and recall, at most {mean:.1f}")
-    if high["accuracy"] < least:
-        broken.append(f"accuracy {row['accuracy']} is below precision + recall - 100, at least {least:.1f}")
-    return broken
+            violations.append(f"accuracy {row['accuracy']} is above {name} {row[name]}")
+    if high["f1"] < low["accuracy"]:
+        violations.append(f"F1 {row['f1']} is below accuracy {row['accuracy']}")
+    if low["f1"] > max_f1:
+        violations.append(f"F1 {row['f1']} is above 2A/(1+A), at most {max_f1:.1f} for accuracy {row['accuracy']}")
+    if low["f1"] > max_mean:
+        violations.append(f"F1 {row['f1']} is above the mean of precision and recall, at most {max_mean:.1f}")
+    if high["accuracy"] < min_accuracy:
+        violations.append(f"accuracy {row['accuracy']} is below precision + recall - 100, at least {min_accuracy:.1f}")
+    return violations

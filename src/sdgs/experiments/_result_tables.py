@@ -1,4 +1,4 @@
-"""From records to the rows of the tables: plain values, no layout."""
+"""Read records, and turn them into the rows of the result tables."""
 
 import csv
 import io
@@ -12,15 +12,16 @@ from typing import Any
 
 from sdgs.experiments._extended_comparison import DIGITS
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES
-from sdgs.experiments._published import MEASURES, SETS, broken_bounds, published
+from sdgs.experiments._published import PAPER_METRICS, SETS, published, violated_bounds
 from sdgs.experiments._runner import run_file
+from sdgs.metrics import METRICS
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Records:
-    """What the last protocol that was run in a folder has of finished records there."""
+    """The finished records of the protocol that was last run in a folder."""
 
     protocol: dict[str, Any]
     runs: tuple[Record, ...]
@@ -29,24 +30,24 @@ class Records:
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
-        """All records of the protocol; those of earlier ones in the same folder are left alone."""
+        """Read all records of the protocol; records of earlier protocols in the same folder are ignored."""
         try:
             protocol = json.loads((folder / "protocol.json").read_text())
         except FileNotFoundError:
-            raise FileNotFoundError(f"{folder} holds no records of runs. Make them with: sdgs reproduce") from None
-        names = product(protocol["datasets"], protocol["methods"], protocol["seeds"], RULES)
-        runs = [folder / "runs" / run_file(*name) for name in names]
-        wanted = {*protocol["datasets"], PLANTED}
+            raise FileNotFoundError(f"{folder} holds no records of runs. Create them with: sdgs reproduce") from None
+        keys = product(protocol["datasets"], protocol["methods"], protocol["seeds"], RULES)
+        runs = [folder / "runs" / run_file(*key) for key in keys]
+        datasets = {*protocol["datasets"], PLANTED}
         studies = [json.loads(path.read_text()) for path in sorted((folder / "studies").glob("*.json"))]
         beyond = [json.loads(path.read_text()) for path in sorted((folder / "beyond").glob("*.json"))]
         return cls(
             protocol,
             tuple(json.loads(path.read_text()) for path in runs if path.is_file()),
-            tuple(study for study in studies if study["dataset"] in wanted),
+            tuple(study for study in studies if study["dataset"] in datasets),
             tuple(
                 record
                 for record in beyond
-                if protocol.get("beyond")  # a folder of before there was this
+                if protocol["beyond"]
                 and record["dataset"] in {*protocol["datasets"], DIGITS}
                 and record["seed"] in protocol["beyond_seeds"]
             ),
@@ -54,7 +55,7 @@ class Records:
 
     @property
     def datasets(self) -> list[str]:
-        """In the paper's order; others behind."""
+        """The paper's data sets in its order, then the others."""
         names = {run["dataset"] for run in self.runs}
         return [name for name in SETS if name in names] + sorted(names - set(SETS))
 
@@ -70,18 +71,18 @@ class Records:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table of results: a method on a data set, measured by one rule or published."""
+    """One row of a table of results: a method on a data set, measured by one rule or published."""
 
     dataset: str
     method: str
-    source: str  # "paper" or "cv" (measured, by that rule), "both" (measured, nothing to choose), "published"
-    values: dict[str, float]  # measures in percent, and CPU "seconds"
-    text: dict[str, str]  # the same as shown
-    spread: dict[str, float]  # standard deviation over seeds, where there are several
+    source: str  # "paper" or "cv" (measured with that rule), "both" (measured, no parameters to choose), "published"
+    values: dict[str, float]  # metrics in percent, and CPU "seconds"
+    text: dict[str, str]  # the values as shown
+    spread: dict[str, float]  # standard deviation over seeds, if there are several
     seeds: int = 0
     parameters: str = ""
     impossible: tuple[str, ...] = ()
-    below_floor: bool = False
+    below_most_frequent: bool = False
     speedup: float | None = None
 
     @property
@@ -91,59 +92,64 @@ class Row:
 
     @property
     def measured(self) -> bool:
-        """Whether it was measured here."""
+        """Whether the row was measured here."""
         return self.source != "published"
 
 
 def title_of(dataset: str) -> str:
-    """As the paper writes it."""
+    """The name of a data set in tables and figures: that of the paper, if it has one."""
+    if dataset == DIGITS:
+        return "composite digits"
     return SETS[dataset].title if dataset in SETS else dataset
 
 
 def result_rows(records: Records) -> list[Row]:
-    """All rows, data set by data set, measured above published."""
+    """All rows by data set and method, measured before published."""
     rows = []
     for dataset in records.datasets:
-        floor = _measured(records, dataset, "floor", "cv")
+        most_frequent = _mean_over_seeds(records, dataset, "floor", "cv")
         for method in records.methods:
             printed = published(dataset, method)
-            lines = {rule: _measured(records, dataset, method, rule) for rule in RULES}
+            measured: dict[str, dict[str, Any] | None]
+            measured = {rule: _mean_over_seeds(records, dataset, method, rule) for rule in RULES}
             if len(records.protocol["groups"][method]) == 1:
-                lines = {"both": lines["paper"]}  # type: ignore[dict-item]
-            for source, values in lines.items():
+                measured = {"both": measured["paper"]}
+            for source, values in measured.items():
                 if values is None:
                     continue
-                seconds = values["mean"]["seconds"]  # 0 where the clock is too coarse
+                mean_values = values["mean"]
+                seconds = mean_values["seconds"]  # 0 if the resolution of the clock is too coarse
                 speedup = float(printed["seconds"]) / seconds if printed and seconds > 0 else None
                 rows.append(
                     Row(
                         dataset,
                         method,
                         source,
-                        values["mean"],
-                        {name: _shown(name, value) for name, value in values["mean"].items()},
+                        mean_values,
+                        {name: _format(name, value) for name, value in mean_values.items()},
                         values["spread"],
                         values["seeds"],
                         values["parameters"],
-                        below_floor=bool(floor and method != "floor" and values["mean"]["f1"] < floor["mean"]["f1"]),
+                        below_most_frequent=most_frequent is not None
+                        and mean_values["f1"] < most_frequent["mean"]["f1"],
                         speedup=speedup,
                     )
                 )
             if printed:
                 numbers = {name: float(value) for name, value in printed.items()}
-                broken = tuple(broken_bounds(printed))
-                rows.append(Row(dataset, method, "published", numbers, dict(printed), {}, impossible=broken))
+                violations = tuple(violated_bounds(printed))
+                rows.append(Row(dataset, method, "published", numbers, dict(printed), {}, impossible=violations))
     return rows
 
 
-def _measured(records: Records, dataset: str, method: str, rule: str) -> dict[str, Any] | None:
-    """Mean and spread over the seeds."""
+def _mean_over_seeds(records: Records, dataset: str, method: str, rule: str) -> dict[str, Any] | None:
+    """Means and standard deviations over the seeds, or None if there is no run."""
     runs = [r for r in records.runs if (r["dataset"], r["method"], r["rule"]) == (dataset, method, rule)]
     if not runs:
         return None
-    columns = {name: [100 * run["test"][name] for run in runs] for name in MEASURES}
+    columns = {name: [100 * run["test"][name] for run in runs] for name in PAPER_METRICS}
     columns["seconds"] = [run["seconds"]["fit"]["cpu"] + run["seconds"]["predict"]["cpu"] for run in runs]
-    chosen = sorted({_parameters(run) for run in runs})
+    chosen = sorted({_format_parameters(run) for run in runs})
     return {
         "mean": {name: mean(values) for name, values in columns.items()},
         "spread": {name: stdev(values) for name, values in columns.items()} if len(runs) > 1 else {},
@@ -152,7 +158,7 @@ def _measured(records: Records, dataset: str, method: str, rule: str) -> dict[st
     }
 
 
-def _parameters(run: Record) -> str:
+def _format_parameters(run: Record) -> str:
     if run["method"] == "floor":
         return f"m={len(run['labels'])}"
     names = {"n_components": "r", "alpha": "\N{GREEK SMALL LETTER LAMDA}", "C": "C", "n_neighbors": "k"}
@@ -163,28 +169,29 @@ def _parameters(run: Record) -> str:
     )
 
 
-def _shown(name: str, value: float) -> str:
+def _format(name: str, value: float) -> str:
     if name == "seconds":
         return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
     return f"{value:.1f}"
 
 
 def to_csv(rows: Iterable[Row]) -> str:
-    """One line a row of the tables, every figure in full."""
+    """The rows as CSV, with all figures in full precision."""
     out = io.StringIO()
-    columns = [*MEASURES, "seconds"]
+    columns = [*PAPER_METRICS, "seconds"]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["dataset", "method", "source", *columns, *(f"{c}_sd" for c in columns), "seeds", "parameters", "impossible"]
     )
     for row in rows:
-        figures = [row.text[c] if not row.measured else repr(round(row.values[c], 6)) for c in columns]
+        values = [row.text[c] if not row.measured else repr(round(row.values[c], 6)) for c in columns]
         spread = [repr(round(row.spread[c], 6)) if c in row.spread else "" for c in columns]
-        fixed = [row.dataset, row.method, row.source]
-        writer.writerow([*fixed, *figures, *spread, row.seeds or "", row.parameters, "; ".join(row.impossible)])
+        key = [row.dataset, row.method, row.source]
+        writer.writerow([*key, *values, *spread, row.seeds or "", row.parameters, "; ".join(row.impossible)])
     return out.getvalue()
 
 
+BELOW_MOST_FREQUENT = "F1 below that of the most frequent labels"
 SOURCES = {
     "paper": "best in training",
     "cv": "cross-validated",
@@ -194,14 +201,17 @@ SOURCES = {
 
 
 def to_markdown(rows: Iterable[Row], statistics: Iterable[list[str]]) -> str:
-    """The same tables for a README or a notebook."""
+    """The tables of data sets and of results as Markdown."""
     lines = ["| Data set | n | p | k | Card |", "|---|---|---|---|---|"]
     lines += [f"| {' | '.join(cells)} |" for cells in statistics]
-    lines += ["", "| Data set | Method | | Hamming loss | Precision | Recall | F1 | Accuracy | CPU s | |"]
-    lines += ["|---|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    titles = [*(METRICS[name].title for name in PAPER_METRICS), "CPU s"]
+    lines += ["", f"| Data set | Method | | {' | '.join(titles)} | |", f"|---|---|---|{'---:|' * len(titles)}---|"]
     for row in rows:
-        remarks = [*(f"impossible: {bound}" for bound in row.impossible), *(["below the floor"] * row.below_floor)]
-        figures = " | ".join(row.text[name] for name in (*MEASURES, "seconds"))
+        remarks = [
+            *(f"impossible: {bound}" for bound in row.impossible),
+            *([BELOW_MOST_FREQUENT] * row.below_most_frequent),
+        ]
+        values = " | ".join(row.text[name] for name in (*PAPER_METRICS, "seconds"))
         source = SOURCES[row.source]
-        lines.append(f"| {title_of(row.dataset)} | {row.title} | {source} | {figures} | {'; '.join(remarks)} |")
+        lines.append(f"| {title_of(row.dataset)} | {row.title} | {source} | {values} | {'; '.join(remarks)} |")
     return "\n".join(lines) + "\n"

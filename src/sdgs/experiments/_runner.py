@@ -1,7 +1,7 @@
-"""Doing all tasks of a protocol, once each, whatever happens in between.
+"""Execute all tasks of a protocol, each once, even if the run is interrupted and started again.
 
-A task's record is a file that appears when the task is done, whole. So the folder of records *is* the state: what is
-there is done, what is not is to do, and a runner that was killed has lost only the tasks that it was at.
+The record of a task is a file that is written atomically when the task is done. The folder of records is therefore the
+only state: tasks with a record are done, and a run that was killed has lost only the tasks that were being executed.
 """
 
 import json
@@ -24,11 +24,11 @@ from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, 
 from sdgs.experiments._tasks import data_signature, run_task
 from sdgs.persistence._atomic_write import write_atomically
 
-_LONG = 20.0  # tasks with a larger cost have a process of their own, so that both cores are busy to the end
+_MAX_SHARED_COST = 20.0  # tasks with a larger cost have a process of their own, so that all cores are busy to the end
 
 
 class ExperimentError(RuntimeError):
-    """Some tasks failed; the message says which and why, a line each. All others were done and are kept."""
+    """Some tasks failed: the message has one line per failure. The records of all other tasks are kept."""
 
 
 def run(
@@ -39,72 +39,89 @@ def run(
     n_jobs: int = 2,
     progress: Callable[[float, float, str], None] | None = None,
 ) -> None:
-    """Do what is not done yet of ``protocol``, and leave the records in ``folder``.
+    """Execute the tasks of ``protocol`` that have no record in ``folder`` yet.
 
-    Kill it at any time and run it again: it goes on where it was. Every process has one BLAS thread.
+    The run can be killed at any time and continues when it is started again. Every process has one BLAS thread.
 
     Parameters
     ----------
     protocol : Protocol
     folder : str or Path
-        For the records; made if it is not there. ``trials/`` has a record for each parameter group of a method on a
-        data set, ``runs/`` for each method, data set and rule of choice, ``beyond/`` for each comparison beyond the
-        paper, ``studies/`` the rest.
+        The folder of the records, created if needed. ``trials/`` has one record per parameter group of a method on a
+        data set, ``runs/`` one per method, data set and rule, ``beyond/`` one per comparison beyond the paper, and
+        ``studies/`` the others.
     data_home : str, Path or None, default=None
-        Where the data are; as for :func:`sdgs.datasets.load`. Names that are none of the paper's are read from
+        The folder of the data, as for :func:`sdgs.datasets.load`. Data sets that are not the paper's are read from
         ``data_home/NAME/NAME.xml``, ``NAME-train.arff`` and ``NAME-test.arff``.
     n_jobs : int, default=2
-        Processes.
+        The number of processes.
     progress : callable, optional
-        Called with the work done and the work in all, in the same unit, and what was finished last.
+        Called with the finished work, the total work, and the name of the last finished task.
     """
     n_jobs = check_int(n_jobs, "n_jobs", minimum=1)
     folder, home = Path(folder), None if data_home is None else Path(data_home)
     tasks = protocol.tasks()
-    found: dict[str, str | FileNotFoundError] = {}
-    for dataset in (*protocol.datasets, PLANTED, DIGITS):
-        try:
-            found[dataset] = data_signature(dataset, home)
-        except FileNotFoundError as error:
-            found[dataset] = error
-    todo = []
-    for task in tasks:
-        record, data = _record(folder, task, protocol), found[task.dataset]
-        # Finished records need no data; but where there are any, they must be those of the record.
-        if record is None or (isinstance(data, str) and record["data"] != data):
-            todo.append(task)
-    for dataset, data in found.items():
-        if isinstance(data, FileNotFoundError) and any(task.dataset == dataset for task in todo):
-            raise data
-    for part in ("trials", "runs", "studies", "beyond"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+    pending = _pending_tasks(tasks, protocol, folder, home)
+    for name in ("trials", "runs", "studies", "beyond"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     with _locked(folder):
-        for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*", ".beyond*-*"):
-            for left in folder.glob(pattern):  # of a write that was cut off
-                left.unlink(missing_ok=True)
-        for task in todo:
-            (folder / task.file).unlink(missing_ok=True)
+        _remove_outdated_files(folder, pending)
         write_atomically(folder / "protocol.json", json.dumps(asdict(protocol), indent=1))
-        failures = _work_off(_jobs(todo), protocol, folder, home, n_jobs, sum(task.cost for task in tasks), progress)
-        for dataset, method, seed, rule in product(protocol.datasets, protocol.methods, protocol.seeds, RULES):
-            path = folder / "runs" / run_file(dataset, method, seed, rule)
-            content = _chosen(folder, protocol, dataset, method, seed, rule)
-            if content is None:
-                path.unlink(missing_ok=True)
-            else:
-                write_atomically(path, json.dumps(content, indent=1))
+        total = sum(task.cost for task in tasks)
+        failures = _execute(_group_into_jobs(pending), protocol, folder, home, n_jobs, total, progress)
+        _write_runs(protocol, folder)
     if failures:
         raise ExperimentError("\n".join(failures))
 
 
+def _pending_tasks(tasks: list[Task], protocol: Protocol, folder: Path, home: Path | None) -> list[Task]:
+    """Tasks without a valid record; raises an error if their data are not found."""
+    signatures: dict[str, str | FileNotFoundError] = {}
+    for dataset in (*protocol.datasets, PLANTED, DIGITS):
+        try:
+            signatures[dataset] = data_signature(dataset, home)
+        except FileNotFoundError as error:
+            signatures[dataset] = error
+    pending = []
+    for task in tasks:
+        record, signature = _read_record(folder, task, protocol), signatures[task.dataset]
+        # A finished record does not need its data. If there are data, they must be those of the record.
+        if record is None or (isinstance(signature, str) and record["data"] != signature):
+            pending.append(task)
+    for dataset, signature in signatures.items():
+        if isinstance(signature, FileNotFoundError) and any(task.dataset == dataset for task in pending):
+            raise signature
+    return pending
+
+
+def _remove_outdated_files(folder: Path, pending: list[Task]) -> None:
+    """Remove outdated records, and temporary files of interrupted writes."""
+    for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*", ".beyond*-*"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    for task in pending:
+        (folder / task.file).unlink(missing_ok=True)
+
+
+def _write_runs(protocol: Protocol, folder: Path) -> None:
+    """Write the record of each run: the trial that the rule chooses."""
+    for dataset, method, seed, rule in product(protocol.datasets, protocol.methods, protocol.seeds, RULES):
+        path = folder / "runs" / run_file(dataset, method, seed, rule)
+        record = _run_record(folder, protocol, dataset, method, seed, rule)
+        if record is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomically(path, json.dumps(record, indent=1))
+
+
 def run_file(dataset: str, method: str, seed: int, rule: str) -> str:
-    """Name of the record of a run."""
+    """File name of the record of a run."""
     return f"{dataset}--{method}--seed{seed}--{rule}.json"
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other runners out of the folder; whoever is killed lets go of it. Does nothing on Windows."""
+    """Lock the folder against other runs; the lock ends with the process. Does nothing on Windows."""
     try:
         import fcntl
     except ImportError:
@@ -114,12 +131,14 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ExperimentError(f"Another run is at work in {folder}. Wait for it, or name another folder.") from None
+            raise ExperimentError(
+                f"Another run is active in {folder}. Wait until it ends, or choose another folder."
+            ) from None
         yield
 
 
-def _record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any] | None:
-    """The record of a task, if there is one and it was made with the same settings."""
+def _read_record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any] | None:
+    """The record of a task, or None if there is none or it has other settings."""
     try:
         content: dict[str, Any] = json.loads((folder / task.file).read_text())
     except (OSError, ValueError):
@@ -127,20 +146,20 @@ def _record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any] | No
     return content if content.get("fingerprint") == protocol.fingerprint(task) else None
 
 
-def _jobs(todo: list[Task]) -> list[list[Task]]:
-    """Tasks that share a process: those of one method on one data set, unless they are long; and all small ones."""
+def _group_into_jobs(tasks: list[Task]) -> list[list[Task]]:
+    """Tasks that share a process: the tasks of one method on one data set, unless they are long, and the studies."""
 
-    def same(task: Task) -> tuple[Any, ...]:
-        if task.cost > _LONG:
+    def job_key(task: Task) -> tuple[Any, ...]:
+        if task.cost > _MAX_SHARED_COST:
             return (task.dataset, task.kind, task.method, task.group, task.seed)
-        of_a_method = task.kind in ("trial", "beyond") and task.method != "floor"
-        return (task.dataset, task.kind if of_a_method else "", task.method if of_a_method else "", -1, -1)
+        has_model = task.kind in ("trial", "beyond") and task.method != "floor"
+        return (task.dataset, task.kind if has_model else "", task.method if has_model else "", -1, -1)
 
-    jobs = [list(job) for _, job in groupby(sorted(todo, key=same), key=same)]
+    jobs = [list(job) for _, job in groupby(sorted(tasks, key=job_key), key=job_key)]
     return sorted(jobs, key=lambda job: -sum(task.cost for task in job))
 
 
-def _work_off(
+def _execute(
     jobs: list[list[Task]],
     protocol: Protocol,
     folder: Path,
@@ -149,39 +168,39 @@ def _work_off(
     total: float,
     progress: Callable[[float, float, str], None] | None,
 ) -> list[str]:
-    """At most ``n_jobs`` processes at a time, one a job; returns what went wrong, and goes on with the rest."""
+    """Execute the jobs in up to ``n_jobs`` processes; failures do not stop other jobs and are returned."""
     context = multiprocessing.get_context("spawn")
     waiting = list(jobs)
     running: dict[Any, tuple[Any, Connection, list[Task]]] = {}
-    left = {task for job in jobs for task in job}
+    unfinished = {task for job in jobs for task in job}
     failures = []
 
-    def tell(what: str) -> None:
+    def report_progress(last_finished: str) -> None:
         if progress is not None:
-            progress(total - sum(task.cost for task in left), total, what)
+            progress(total - sum(task.cost for task in unfinished), total, last_finished)
 
-    tell("")
+    report_progress("")
     try:
         while waiting or running:
             while waiting and len(running) < n_jobs:
                 job = waiting.pop(0)
-                here, there = context.Pipe(duplex=False)
-                process = context.Process(target=_do, args=(job, protocol, folder, home, there), daemon=True)
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=_execute_job, args=(job, protocol, folder, home, sender), daemon=True)
                 process.start()
-                there.close()
-                running[process.sentinel] = (process, here, job)
+                sender.close()
+                running[process.sentinel] = (process, receiver, job)
             finished = wait(list(running), timeout=0.2)
-            for task in [task for task in left if (folder / task.file).is_file()]:
-                left.discard(task)
-                tell(_name(task))
+            for task in [task for task in unfinished if (folder / task.file).is_file()]:
+                unfinished.discard(task)
+                report_progress(_task_title(task))
             for sentinel in finished:
-                process, here, job = running.pop(sentinel)
+                process, receiver, job = running.pop(sentinel)
                 process.join()
                 if process.exitcode != 0:
-                    undone = [task for task in job if task in left]
-                    failures.append(f"{_name(undone[0])}: {_last_words(here, process.exitcode)}")
-                    left.difference_update(undone)
-                here.close()
+                    failed = [task for task in job if task in unfinished]
+                    failures.append(f"{_task_title(failed[0])}: {_error_message(receiver, process.exitcode)}")
+                    unfinished.difference_update(failed)
+                receiver.close()
     finally:
         for process, _, _ in running.values():
             process.kill()
@@ -189,52 +208,52 @@ def _work_off(
     return failures
 
 
-def _name(task: Task) -> str:
+def _task_title(task: Task) -> str:
     if task.kind == "beyond":
         return f"{task.dataset}, {task.damage}, {TITLES[task.method]}"
     return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"
 
 
-def _last_words(from_child: Connection, status: int) -> str:
+def _error_message(receiver: Connection, status: int) -> str:
     try:
-        return str(from_child.recv())
-    except EOFError:  # it was killed, as for want of memory
-        return f"its process ended with exit status {status} and without a word. Was there too little memory?"
+        return str(receiver.recv())
+    except EOFError:  # killed by the system, for example because memory ran out
+        return f"its process ended with exit status {status} and no message. Check whether there is enough memory."
 
 
-def _do(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, to_parent: Connection) -> None:
-    """In a process of its own: do the tasks of a job, and write each record when it is there."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _execute_job(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, sender: Connection) -> None:
+    """Execute the tasks of a job in a process of its own, and write the record of each."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
         with threadpool_limits(1):
             for task in job:
                 record = run_task(task, protocol, home)
                 write_atomically(folder / task.file, json.dumps(record, indent=1))
     except Exception as error:
-        to_parent.send(f"{type(error).__name__}: {error}"[:2000])  # more might not fit into the pipe
+        sender.send(f"{type(error).__name__}: {error}"[:2000])  # a longer message might block the pipe
         os._exit(1)
 
 
-def _end_with_parent() -> None:
-    """A runner that was killed leaves nobody behind who works on."""
+def _exit_with_parent() -> None:
+    """Exit if the parent process was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-def _chosen(
+def _run_record(
     folder: Path, protocol: Protocol, dataset: str, method: str, seed: int, rule: Rule
 ) -> dict[str, Any] | None:
-    """The record of a run: the trial that the rule chooses by training scores, and how. None if one is missing."""
+    """The record of a run: the trial that the rule chooses by training scores. None if a trial is missing."""
     trials = []
     for group in range(len(protocol.groups[method])):
-        trial = _record(folder, Task("trial", dataset, method, group, seed), protocol)
+        trial = _read_record(folder, Task("trial", dataset, method, group, seed), protocol)
         if trial is None:
             return None
         trials.append(trial)
-    name = {"paper": "f1_on_training_samples", "cv": "f1_in_cross_validation"}[rule]
-    scores = [trial["selection"][name] for trial in trials]
+    score_name = {"paper": "f1_on_training_samples", "cv": "f1_in_cross_validation"}[rule]
+    scores = [trial["selection"][score_name] for trial in trials]
     best = choose(scores)
     return {
         **{key: value for key, value in trials[best].items() if key not in ("kind", "selection", "fingerprint")},
@@ -248,5 +267,5 @@ def _chosen(
 
 
 def choose(scores: list[float | None]) -> int:
-    """The first of the best; it sees scores on training samples alone."""
+    """The index of the best score, the first of equal ones."""
     return max(range(len(scores)), key=lambda i: -1.0 if scores[i] is None else float(scores[i]))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Doing one task: from a data set's name to a record."""
+"""Execute one task and return its record."""
 
 import hashlib
 import os
@@ -26,25 +26,25 @@ from sdgs._utils._version import __version__
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
-from sdgs.experiments._extended_comparison import DIGITS, compare, damaged, digits, with_a_label
-from sdgs.experiments._protocol import PLANTED, Protocol, Task, build
+from sdgs.experiments._extended_comparison import DIGITS, compare, damage_data, load_digits, with_positive_samples
+from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, PLANTED, Protocol, Task, build
 
 
 def data_signature(dataset: str, data_home: Path | None) -> str:
-    """A checksum of the data set's files; an error that says what to do where they cannot be found."""
+    """A checksum of the files of a data set; raises an error that says what to do if they are not found."""
     if dataset in (PLANTED, DIGITS):
         return dataset
     digest = hashlib.sha256()
-    if dataset in REGISTRY:  # refused when they are read unless they have these checksums
+    if dataset in REGISTRY:  # reading the files verifies these checksums
         find(dataset, data_home=data_home)
         digest.update("".join(REGISTRY[dataset].files.values()).encode())
         return digest.hexdigest()[:16]
     files = [] if data_home is None else [data_home / dataset / f"{dataset}.xml"]
     files += [_arff(data_home / dataset, split) for split in ("train", "test")] if data_home else []
     if not files or not all(file.is_file() for file in files):
-        where = data_home / dataset if data_home else "the folder that --data-home names"
+        folder = data_home / dataset if data_home else "the folder given by --data-home"
         raise FileNotFoundError(
-            f"{dataset} is none of the paper's data sets ({', '.join(REGISTRY)}), and {where} does not hold "
+            f"{dataset} is none of the paper's data sets ({', '.join(REGISTRY)}), and {folder} does not contain "
             f"{dataset}.xml, {dataset}-train.arff and {dataset}-test.arff."
         )
     for file in files:
@@ -53,8 +53,8 @@ def data_signature(dataset: str, data_home: Path | None) -> str:
 
 
 def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
-    """The record of a task."""
-    work = {
+    """Execute a task and return its record."""
+    functions = {
         "trial": _trial,
         "statistics": _statistics,
         "frequency": _frequency,
@@ -63,7 +63,7 @@ def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = work[task.kind](task, protocol, data_home)
+        result = functions[task.kind](task, protocol, data_home)
     return {
         "kind": task.kind,
         "dataset": task.dataset,
@@ -81,7 +81,7 @@ def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str
 
 
 @lru_cache(maxsize=1)
-def _parts(dataset: str, data_home: Path | None) -> tuple[Dataset, Dataset]:
+def _load_splits(dataset: str, data_home: Path | None) -> tuple[Dataset, Dataset]:
     if dataset in REGISTRY:
         return load(dataset, "train", data_home=data_home), load(dataset, "test", data_home=data_home)
     folder = Path(data_home or ".") / dataset
@@ -89,20 +89,22 @@ def _parts(dataset: str, data_home: Path | None) -> tuple[Dataset, Dataset]:
 
 
 def _arff(folder: Path, split: str) -> Path:
-    plain = folder / f"{folder.name}-{split}.arff"
-    return plain if plain.is_file() else plain.with_name(f"{plain.name}.gz")
+    path = folder / f"{folder.name}-{split}.arff"
+    return path if path.is_file() else path.with_name(f"{path.name}.gz")
 
 
 @lru_cache(maxsize=1)
-def _prepared(dataset: str, data_home: Path | None) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
-    """Features and labels of both parts, the features scaled the same for every method.
+def _load_scaled(dataset: str, data_home: Path | None) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+    """Features and labels of the training and the test samples, scaled in the same way for every method.
 
-    Every sample is brought to unit norm. Before that, dense features are standardised unless they all lie in [0, 1]:
-    features in different units say nothing to a norm or a distance.
+    Every sample is scaled to unit norm. Before that, dense features are standardised unless they all lie in [0, 1],
+    because norms and distances of features in different units are meaningless.
     """
-    train, test = _parts(dataset, data_home)
+    train, test = _load_splits(dataset, data_home)
     if train.Y is None or test.Y is None:
-        raise ValueError(f"{dataset}: samples without labels cannot be learnt from or tested on.")
+        raise ValueError(
+            f"{dataset} has samples without labels. They can be used neither for training nor for testing."
+        )
     X, X_test = train.X, test.X
     if not issparse(X) and (X.min() < 0 or X.max() > 1):
         scaler = StandardScaler().fit(X)
@@ -111,23 +113,23 @@ def _prepared(dataset: str, data_home: Path | None) -> tuple[Any, NDArray[Any], 
 
 
 def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
-    """Train on all training samples, test; and what the rules need to choose, from the training samples alone."""
-    X, Y, X_test, Y_test = _prepared(task.dataset, data_home)
+    """Train on all training samples and test; and compute, from training samples only, the scores of the rules."""
+    X, Y, X_test, Y_test = _load_scaled(task.dataset, data_home)
     parameters, seed = protocol.parameters(task), task.seed
     model = build(task.method, parameters, seed)
-    # Compile and load outside the clock: it is paid once a process, whatever the data.
+    # Compile and load outside the measured time, because both happen only once per process.
     with warnings.catch_warnings(action="ignore"):
-        build(task.method, parameters, seed).fit(X[:40], with_a_label(Y[:40])).predict(X[:2])
-    with _clock() as fit:
+        build(task.method, parameters, seed).fit(X[:40], with_positive_samples(Y[:40])).predict(X[:2])
+    with measured_seconds() as fit:
         model.fit(X, Y)
-    with _clock() as predict:
+    with measured_seconds() as predict:
         predicted = model.predict(X_test)
     frequency = Y.mean(axis=0)
     scores: dict[str, float | None] = {"f1_on_training_samples": None, "f1_in_cross_validation": None}
-    with _clock() as choosing:
+    with measured_seconds() as choosing:
         if len(protocol.groups[task.method]) > 1:
             scores["f1_on_training_samples"] = metrics.f1(Y, model.predict(X))
-            scores["f1_in_cross_validation"] = _cross_validated(task, protocol, X, Y)
+            scores["f1_in_cross_validation"] = _cross_validated_f1(task, protocol, X, Y)
     return {
         "selection": scores,
         "test": metrics.evaluate(Y_test, predicted),
@@ -138,24 +140,24 @@ def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, 
     }
 
 
-def _cross_validated(task: Task, protocol: Protocol, X: Any, Y: NDArray[Any]) -> float:
+def _cross_validated_f1(task: Task, protocol: Protocol, X: Any, Y: NDArray[Any]) -> float:
     """Mean F1 over the folds."""
     rows = np.arange(len(Y))
-    few = len(Y) > protocol.most_rows
-    if few:
-        rows = np.sort(np.random.default_rng(task.seed).choice(len(Y), protocol.most_rows, replace=False))
+    subsample = len(Y) > protocol.max_rows
+    if subsample:
+        rows = np.sort(np.random.default_rng(task.seed).choice(len(Y), protocol.max_rows, replace=False))
     scores = []
-    for kept, held in KFold(protocol.folds, shuffle=True, random_state=task.seed).split(rows):
-        model = build(task.method, protocol.parameters(task), task.seed).fit(X[rows[kept]], Y[rows[kept]])
-        scores.append(metrics.f1(Y[rows[held]], model.predict(X[rows[held]])))
-        if few:
+    for train, test in KFold(protocol.folds, shuffle=True, random_state=task.seed).split(rows):
+        model = build(task.method, protocol.parameters(task), task.seed).fit(X[rows[train]], Y[rows[train]])
+        scores.append(metrics.f1(Y[rows[test]], model.predict(X[rows[test]])))
+        if subsample:
             break
     return float(np.mean(scores))
 
 
 def _statistics(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
-    """The paper's table of data sets, and a few figures more, over both parts together."""
-    train, test = _parts(task.dataset, data_home)
+    """The statistics of the paper's table of data sets, and some more, over training and test samples together."""
+    train, test = _load_splits(task.dataset, data_home)
     X = vstack([train.X, test.X]) if issparse(train.X) else np.vstack([train.X, test.X])
     Y = None if train.Y is None or test.Y is None else np.vstack([train.Y, test.Y])
     whole = Dataset(X, Y, train.feature_names, train.label_names, task.dataset, train.dropped)
@@ -170,16 +172,16 @@ def _statistics(task: Task, protocol: Protocol, data_home: Path | None) -> dict[
 
 
 def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
-    """F1 of SDGS when only the m most frequent labels have a subspace at prediction."""
-    X, Y, X_test, Y_test = _prepared(task.dataset, data_home)
-    model = build("sdgs", {"n_components": 6, "alpha": 0.2, "threshold": 1e-2}, 0).fit(X, Y)
+    """F1 of SDGS if only the m most frequent labels have a subspace at prediction."""
+    X, Y, X_test, Y_test = _load_scaled(task.dataset, data_home)
+    model = build("sdgs", FREQUENCY_PARAMETERS, 0).fit(X, Y)
     order = np.argsort(-Y.sum(axis=0), kind="stable")
     k = Y.shape[1]
     sizes = sorted({min(m, k) for m in (1, 2, 4, 8, 16, 32, 64, 128, 256, k)})
     scores = []
     for m in sizes:
-        kept = set(order[:m].tolist())
-        components = [C if i in kept else C[:0] for i, C in enumerate(model.components_)]
+        frequent = set(order[:m].tolist())
+        components = [C if i in frequent else C[:0] for i, C in enumerate(model.components_)]
         norms = group_lasso(X_test, components, model.alpha).l1_norms()
         scores.append(metrics.f1(Y_test, (norms >= model.threshold).astype(np.int8)))
     return {
@@ -194,17 +196,17 @@ def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[s
 
 
 def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
-    """Relative error after each sweep, for each solver, all from the same data and seed."""
+    """Relative error after each sweep, per solver, with the same data and seed."""
     if task.dataset == PLANTED:
         data = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, random_state=0)
         X, Y, rank, share = unit_rows(data.X)[0], data.Y, 3, 0.002
     else:
-        X, Y, _, _ = _prepared(task.dataset, data_home)
+        X, Y, _, _ = _load_scaled(task.dataset, data_home)
         rank, share = 4, 1e-4
     total = float((X.multiply(X) if issparse(X) else X**2).sum())
     curves = {}
     for solver in ("svd", "brp", "brp-fresh"):
-        with _clock() as seconds:
+        with measured_seconds() as seconds:
             result = decompose(
                 X,
                 Y,
@@ -220,24 +222,27 @@ def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict
 
 
 def _beyond(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
-    """A method at its best, on samples as they come or damaged."""
+    """A tuned method on clean or damaged data."""
     damage, seed = task.damage, task.seed
     if task.dataset == DIGITS:
-        data = digits(seed, damage)
+        data = load_digits(seed, damage)
         if damage.kind == "missing":
-            data = damaged(data, damage, seed)
+            data = damage_data(data, damage, seed)
     else:
-        train, test = _parts(task.dataset, data_home)
+        train, test = _load_splits(task.dataset, data_home)
         if train.Y is None or test.Y is None:
-            raise ValueError(f"{task.dataset}: samples without labels cannot be learnt from or tested on.")
+            raise ValueError(
+                f"{task.dataset} has samples without labels. They can be used neither for training nor for testing."
+            )
         data = (train.X, train.Y, test.X, test.Y)
         if damage.kind != "clean":
-            data = damaged(data, damage, seed)
-    return compare(data, task.method, seed, _clock)
+            data = damage_data(data, damage, seed)
+    return compare(data, task.method, seed, measured_seconds)
 
 
 @contextmanager
-def _clock() -> Iterator[dict[str, float]]:
+def measured_seconds() -> Iterator[dict[str, float]]:
+    """CPU and wall seconds of the block, which are known at its end."""
     seconds: dict[str, float] = {}
     wall, cpu = perf_counter(), process_time()
     yield seconds
@@ -245,10 +250,7 @@ def _clock() -> Iterator[dict[str, float]]:
 
 
 def _peak_memory_mib() -> float | None:
-    """The most that this process has held so far; it does the tasks of one method on one data set, one after another.
-
-    Not known on Windows.
-    """
+    """The peak memory of this process, which executes the tasks of one method on one data set; None on Windows."""
     try:
         import resource
     except ImportError:
@@ -259,7 +261,7 @@ def _peak_memory_mib() -> float | None:
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """What the figures depend on beside the code."""
+    """Versions and hardware, which the times and the last digits depend on."""
     libraries = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "sdgs": __version__,

@@ -21,10 +21,8 @@ def describe_sample(sample: "SampleExplanation", unit: str, max_names: int) -> s
     if not by_share.size:
         lines = ["There is no label into which the sample could be decomposed."]
     elif not np.any(np.nan_to_num(sample.sample - sample.baseline)):
-        lines = [
-            f"{_label_title(sample, i)}: no observed entry of the sample differs from the baseline."
-            for i in range(by_share.size)
-        ]
+        titles = (_label_title(sample, i) for i in range(by_share.size))
+        lines = [f"{title}: no observed entry of the sample differs from the baseline." for title in titles]
     else:
         lines = [_describe_label(sample, int(i), unit, max_names) for i in by_share]
         labels = "it" if len(lines) == 1 else "them"
