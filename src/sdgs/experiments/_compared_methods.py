@@ -22,9 +22,9 @@ from sklearn.svm import LinearSVC
 from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._validation import has_missing
 from sdgs.methods import BinaryRelevance, MLkNN
-from sdgs.readout._calibration import Calibration, calibrate
-from sdgs.readout._decision import Decision, tuned_decision, value
-from sdgs.readout._scaling import learn_scaling
+from sdgs.readout._calibration import Calibration, fit_calibration
+from sdgs.readout._decision import Decision, metric_value, tune_decision
+from sdgs.readout._samples import ArraySamples
 
 Scores = NDArray[np.float64]
 _MAX_TUNING_SAMPLES = 5000  # on which parameters are compared
@@ -111,13 +111,13 @@ class CalibratedMethod:
 
     def tune_decisions(self, scores: Scores, Y: NDArray[Any]) -> float:
         """Calibrate scores of held-out samples and tune both decisions on them; returns the better F1."""
-        self._calibration = calibrate(scores, Y)
+        self._calibration = fit_calibration(scores, Y)
         P = self._calibration.probabilities(scores)
         at_least_one = bool(Y.any(axis=1).all())
         self._decisions = {
-            rule: tuned_decision(rule, "f1", P, Y, at_least_one=at_least_one) for rule in ("expected", "threshold")
+            rule: tune_decision(rule, "f1", P, Y, at_least_one=at_least_one) for rule in ("expected", "threshold")
         }
-        f1 = {rule: value("f1", Y, decision.labels(P)) for rule, decision in self._decisions.items()}
+        f1 = {rule: metric_value("f1", Y, decision.decide(P)) for rule, decision in self._decisions.items()}
         self.best_rule = max(f1, key=lambda rule: f1[rule])
         return f1[self.best_rule]
 
@@ -128,7 +128,7 @@ class CalibratedMethod:
     def predict(self, X: Any) -> dict[str, NDArray[np.int64]]:
         """Labels of new samples, by each decision."""
         P = self._calibration.probabilities(self.scores(X))
-        return {rule: decision.labels(P).astype(np.int64) for rule, decision in self._decisions.items()}
+        return {rule: decision.decide(P).astype(np.int64) for rule, decision in self._decisions.items()}
 
 
 class TunedMethod(CalibratedMethod):
@@ -228,5 +228,5 @@ def prepare_samples(name: str, X: Any, X_test: Any, choose_scaling: Callable[[An
     if has_missing(X) or has_missing(X_test):
         imputer = KNNImputer() if name.endswith("-knn") else SimpleImputer()
         X, X_test = imputer.fit(X).transform(X), imputer.transform(X_test)
-    scale = learn_scaling(X, choose_scaling(X))
-    return scale(X)[0], scale(X_test)[0]
+    scaling = ArraySamples(X).scaling(choose_scaling(X))
+    return scaling.transform(X)[0], scaling.transform(X_test)[0]

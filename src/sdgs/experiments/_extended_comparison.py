@@ -16,12 +16,15 @@ from sdgs._utils._row_norms import narrow_indices
 from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
-from sdgs.estimators._sdgs_model import PENALTIES, scalings_of
 from sdgs.experiments._compared_methods import make_compared_method, prepare_samples
+from sdgs.readout._column_statistics import column_statistics
 from sdgs.readout._decision import Decision
-from sdgs.readout._features import DecompositionOptions
-from sdgs.readout._scaling import possible_scalings
-from sdgs.selection._cross_fit import CandidateEvaluator
+from sdgs.readout._parameters import DecompositionOptions
+from sdgs.readout._pipeline import ReadoutContext
+from sdgs.readout._samples import ArraySamples
+from sdgs.readout._scaling import suitable_scalings
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
+from sdgs.selection._defaults import PENALTIES
 
 DIGITS = "composite-digits"
 TITLES: Mapping[str, str] = {
@@ -169,23 +172,23 @@ def _spike_unit(X: Any) -> NDArray[np.float64]:
     Columns share a unit if none is often negative, as in images, counts and shares.
     """
     deviation = np.sqrt(mean_variance_axis(narrow_indices(X), axis=0)[1]) if issparse(X) else X.std(axis=0)
-    shared_unit = "rows" in possible_scalings(X)
+    shared_unit = "rows" in suitable_scalings(column_statistics(X))
     return np.where((deviation > 0) & (not shared_unit), deviation, float(deviation.mean()))
 
 
 def _choose_scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
     """The applicable scaling with which a ridge regression is best in cross-validation."""
-    training = DecompositionOptions(0, "brp", 1, 1.0, 1, seed, None)
-    cross_fit = CandidateEvaluator(
-        X,
+    samples = ArraySamples(X)
+    options = DecompositionOptions(0, "brp", 1, 1.0, 1, seed, None)
+    evaluator = CandidateEvaluator(
+        samples,
         csr_array(Y),
-        scalings_of(X),
-        training,
+        ReadoutContext(options, samples.column_statistics.mostly_zero, "f1"),
         penalties=PENALTIES,
         n_folds=3,
         decision=Decision("f1", bool(Y.any(axis=1).all())),
     )
-    return cross_fit.best_scaling(possible_scalings(X), for_subspaces=False)
+    return evaluator.best_scaling(suitable_scalings(samples.column_statistics), for_subspaces=False)
 
 
 def _chosen_parameters(model: Any) -> dict[str, Any]:
