@@ -12,11 +12,11 @@ from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits
 from sdgs.readout._features import fit_features
 from sdgs.readout._parameters import PipelineParameters
-from sdgs.readout._samples import ScaledArray
+from sdgs.readout._samples import ArraySamples
 
 
 def scaled(X):
-    return ScaledArray(X, np.ones(X.shape[0], dtype=X.dtype))
+    return ArraySamples(X, np.ones(X.shape[0], dtype=X.dtype))
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ all rows is computed where they are, and only sums of it are sent.
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from distributed import get_worker
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs._utils._validation import is_dask_array
@@ -22,18 +20,20 @@ from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, 
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
 from sdgs.readout._ridge import PrimalRidge, RidgeDesign
-from sdgs.readout._samples import ArraySamples, Samples, ScaledArray, ScaledSamples
+from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import Scaling
 
 
 class DaskSamples(Samples):
     """The rows of a Dask array."""
 
+    norms = None
     supports_kernel = False  # landmarks and their kernels would have to be in one place
 
     def __init__(self, X: Any) -> None:
-        self.rows = DaskRows(X)
-        self.shape, self.dtype, self.is_sparse = self.rows.shape, self.rows.dtype, self.rows.is_sparse
+        self._rows = DaskRows(X)
+        self.X, self.shape, self.dtype = self._rows.array, self._rows.shape, self._rows.dtype
+        self.is_sparse = self._rows.is_sparse
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -41,46 +41,37 @@ class DaskSamples(Samples):
     @cached_property
     def column_statistics(self) -> ColumnStatistics:
         """Statistics of the columns."""
-        return merge_statistics(_fold(self.rows, _add_statistics, lambda _: (self.dtype,)))
-
-    def take(self, rows: NDArray[np.intp]) -> ArraySamples:
-        """Some rows, brought to the client."""
-        return ArraySamples(self.rows[rows])
-
-    def scale(self, scaling: Scaling) -> "ScaledDask":
-        """The rows scaled on the workers, when they are needed."""
-        return ScaledDask(self.rows.map_blocks(partial(_scale, scaling=scaling)), None)
+        return merge_statistics(self._fold(_add_statistics, lambda _: (self.dtype,)))
 
     @property
     def content(self) -> Any:
         """A hash of all blocks."""
-        return self.rows.fingerprint()
+        return self._rows.fingerprint()
 
-
-@dataclass(frozen=True, eq=False)
-class ScaledDask(ScaledSamples):
-    """A Dask array of scaled samples."""
-
-    @cached_property
-    def _rows(self) -> DaskRows:
-        return DaskRows(self.X)
-
-    def take(self, rows: Any) -> ScaledArray:
+    def take(self, rows: Any) -> ArraySamples:
         """Some rows, brought to the client."""
-        X = self._rows[rows]
-        return ScaledArray(X, np.ones(X.shape[0], dtype=X.dtype))
+        return ArraySamples(self._rows[rows])
+
+    def scale(self, scaling: Scaling) -> "DaskSamples":
+        """The rows scaled on the workers, when they are needed."""
+        return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)))
 
     def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, _: int | None) -> PrimalRidge:
         """From the moments of the rows of each worker, which has threads of its own."""
-        rows, sample_weight = self._rows, design.sample_weight
-        (shared,) = rows.client.scatter([features.without_samples()], broadcast=True, hash=False)
+        (shared,) = self._rows.client.scatter([features.without_samples()], broadcast=True, hash=False)
+        sample_weight = design.sample_weight
 
         def arguments(block: Any) -> tuple[Any, ...]:
             some = slice(block.start, block.start + block.size)
-            return Y[some], None if sample_weight is None else sample_weight[some], shared, rows.dtype
+            return Y[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
 
-        parts: list[MomentAccumulator] = _fold(rows, _add_moments, arguments)
+        parts: list[MomentAccumulator] = self._fold(_add_moments, arguments)
         return PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
+
+    def _fold(self, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
+        """The result of each worker, from its blocks one after the other."""
+        workers = worker_addresses(self._rows.client)
+        return self._rows.fold(step, self._rows.split(len(workers)), workers, lambda _, block: arguments(block))
 
 
 def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:
@@ -98,12 +89,6 @@ def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:
         model._sparse_labels, model._label_dtype = issparse(y._meta), y.dtype
     _ = samples.column_statistics  # reads and checks every block
     return samples, labels
-
-
-def _fold(rows: DaskRows, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
-    """The result of each worker, from its blocks one after the other."""
-    workers = worker_addresses(rows.client)
-    return rows.fold(step, rows.split(len(workers)), workers, lambda _, block: arguments(block))
 
 
 def _scale(block: Any, scaling: Scaling) -> Any:

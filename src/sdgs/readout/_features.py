@@ -20,7 +20,7 @@ from sdgs.decomposition import Decomposition, decompose
 from sdgs.readout._landmark_kernel import LandmarkKernel, fit_landmark_kernel, landmark_number
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters
 from sdgs.readout._relevance import most_relevant_columns
-from sdgs.readout._samples import ScaledSamples
+from sdgs.readout._samples import Samples
 from sdgs.selection._defaults import MAX_READOUT_COLUMNS, MAX_RELEVANCE_SAMPLES, MIN_SHARE_BESIDE_KERNEL
 
 Array = NDArray[np.floating[Any]]
@@ -147,7 +147,7 @@ class ReadoutFeatures:
         return [kernel] if width is not None and width <= kernel_end else [kernel, cleaned, *codes]
 
     def select_columns(
-        self, samples: ScaledSamples, labels: Any, n_jobs: int | None, max_columns: int = MAX_READOUT_COLUMNS
+        self, samples: Samples, labels: Any, n_jobs: int | None, max_columns: int = MAX_READOUT_COLUMNS
     ) -> "ReadoutFeatures":
         """The same with the ``max_columns`` most relevant columns; those of the kernel always stay."""
         if sum(self._block_widths) <= max_columns:
@@ -177,7 +177,7 @@ class ReadoutFeatures:
 
 
 def fit_features(
-    samples: ScaledSamples,
+    samples: Samples,
     labels: Any,
     parameters: PipelineParameters,
     options: DecompositionOptions,
@@ -215,7 +215,7 @@ def fit_features(
     return features.select_columns(samples, labels, options.n_jobs, max_columns)
 
 
-def _fit_kernel(features: ReadoutFeatures, samples: ScaledSamples, options: DecompositionOptions) -> LandmarkKernel:
+def _fit_kernel(features: ReadoutFeatures, samples: Samples, options: DecompositionOptions) -> LandmarkKernel:
     X, parameters = samples.X, features.parameters
     assert parameters.gamma is not None
     return fit_landmark_kernel(

@@ -9,7 +9,7 @@ from sdgs.readout._features import ReadoutFeatures, fit_features
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters, RidgeChoice
 from sdgs.readout._relevance import f1_sample_weight
 from sdgs.readout._ridge import Ridge, RidgeDesign, RidgeRegression
-from sdgs.readout._samples import Samples, ScaledSamples
+from sdgs.readout._samples import Samples
 from sdgs.readout._scaling import Scaling
 
 
@@ -58,7 +58,7 @@ class ReadoutContext:
 
 
 def fit_regression(
-    samples: ScaledSamples,
+    samples: Samples,
     labels: Any,
     parameters: PipelineParameters,
     context: ReadoutContext,

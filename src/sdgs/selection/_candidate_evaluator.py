@@ -17,7 +17,7 @@ from sdgs.readout._decision import Decision
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
 from sdgs.readout._pipeline import ReadoutContext, fit_regression
-from sdgs.readout._samples import Samples, ScaledSamples
+from sdgs.readout._samples import Samples
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._cross_fit import FoldFit, Rows, Scorer, cross_fit_scores, draw_rows, make_folds, n_cv_samples
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
@@ -60,7 +60,7 @@ class CandidateEvaluator:
         self._Y = self._labels.toarray().astype(np.float64)
         self._folds = make_folds(len(self._Y), n_folds, options.seed, enough=enough_test_samples)
         self._scorer = Scorer(self._Y[self._folds.test_rows], decision)
-        self._scaled: tuple[str | None, ScaledSamples] | None = None
+        self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
 
     @property
@@ -129,7 +129,7 @@ class CandidateEvaluator:
         choice = RidgeChoice(self._penalties[i], blocks[: depth + 1])
         return CVResult(parameters, choice, self._scorer.value(best), self.test_rows, to_host(best))
 
-    def _scale(self, scaling: str | None) -> ScaledSamples:
+    def _scale(self, scaling: str | None) -> Samples:
         if self._scaled is None or self._scaled[0] != scaling:  # at most one scaled copy at a time
             self._scaled = scaling, self._samples.scale(self._all_samples.scaling(scaling))
             self._caches = [{} for _ in self._folds.pairs]
@@ -137,7 +137,7 @@ class CandidateEvaluator:
 
     def _fit_fold(
         self,
-        scaled: ScaledSamples,
+        scaled: Samples,
         parameters: PipelineParameters,
         blocks: Sequence[str],
         train: Rows,
