@@ -73,7 +73,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
     else:
         Y = to_host(Y) if is_dispatched(Y) else np.asarray(Y)
     if Y.ndim != 2:
-        raise ValueError(f"{name} must be a 2-D matrix with one column a label, got {Y.ndim} dimension(s).")
+        raise ValueError(f"{name} must be a 2-D matrix with one column per label, got {Y.ndim} dimension(s).")
     if Y.shape[1] == 0:
         raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
     if n_samples is not None and Y.shape[0] != n_samples:

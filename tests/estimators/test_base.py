@@ -1,0 +1,121 @@
+"""Targets in many forms, predictions in the same form, and the interface of scikit-learn."""
+
+from email.message import Message
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csc_matrix, csr_array, csr_matrix, issparse
+from sklearn.datasets import load_digits
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+from sdgs import SDGSClassifier
+from sdgs.datasets import make_label_subspaces
+from sdgs.estimators import _base
+
+
+@pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_matrix])
+def test_labels_are_sparse_if_the_target_was(digits, model, convert):
+    train, test = digits
+    sparse = SDGSClassifier(scaling="rows", random_state=0).fit(convert(train.X), convert(train.Y))
+    predicted = sparse.predict(convert(test.X))
+    assert issparse(predicted)
+    assert predicted.format == "csr"
+    assert predicted.dtype == train.Y.dtype
+    assert np.mean(predicted.toarray() == model.predict(test.X)) > 0.999  # equal up to rounding
+    np.testing.assert_allclose(sparse.decision_function(test.X), model.decision_function(test.X), atol=1e-3)
+
+
+def test_labels_are_a_data_frame_if_the_target_was(digits, model):
+    train, test = digits
+    names = [f"digit {i}" for i in range(10)]
+    features = [f"pixel {i}" for i in range(64)]
+    X = pd.DataFrame(test.X, columns=features, index=np.arange(len(test.X)) + 1000)
+    named = SDGSClassifier(random_state=0).fit(
+        pd.DataFrame(train.X, columns=features), pd.DataFrame(train.Y.astype(bool), columns=names)
+    )
+    predicted = named.predict(X)
+    assert list(predicted.columns) == names
+    assert list(predicted.index) == list(X.index)
+    assert all(dtype == np.dtype(bool) for dtype in predicted.dtypes)
+    np.testing.assert_array_equal(predicted.to_numpy(), model.predict(test.X))
+    assert list(named.classes_) == names
+    assert list(named.feature_names_in_) == features
+    assert 0 < named.score(X, pd.DataFrame(test.Y, columns=names)) < 1
+    unnamed = SDGSClassifier(random_state=0).fit(train.X, pd.DataFrame(train.Y, columns=names))
+    assert list(unnamed.predict(test.X[:2].tolist()).index) == [0, 1]
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(X.rename(columns={"pixel 0": "other"}))
+
+
+@pytest.mark.slow
+def test_label_frames_keep_any_column_names_and_dtypes(digits):
+    train, test = digits
+    columns = pd.MultiIndex.from_tuples([("digit", i) for i in range(10)])
+    frame = pd.DataFrame(train.Y, columns=columns)
+    for dtype in ("boolean", "Int64", "uint8", pd.CategoricalDtype([0, 1])):
+        predicted = SDGSClassifier(random_state=0).fit(train.X, frame.astype(dtype)).predict(test.X)
+        assert predicted.columns.equals(columns)
+        assert all(column_dtype == dtype for column_dtype in predicted.dtypes)
+    mixed = frame.astype({("digit", 0): bool, ("digit", 1): float})
+    predicted = SDGSClassifier(random_state=0).fit(train.X, mixed).predict(test.X)
+    assert list(predicted.dtypes) == list(mixed.dtypes)
+
+
+def test_one_column_is_a_label_matrix_if_it_is_sparse_or_a_data_frame():
+    data = make_label_subspaces(100, 20, 2, labels_per_sample=1, random_state=0)
+    y = data.Y[:, :1]
+    assert SDGSClassifier(random_state=0).fit(data.X, pd.DataFrame(y, columns=["a"])).predict(data.X).shape == (100, 1)
+    assert SDGSClassifier(random_state=0).fit(data.X, csr_array(y)).predict(data.X).shape == (100, 1)
+    with pytest.warns(DataConversionWarning):
+        assert SDGSClassifier(random_state=0).fit(data.X, y).predict(data.X).shape == (100,)
+
+
+def test_a_1d_target_has_one_class_per_sample():
+    X, y = load_digits(return_X_y=True)
+    names = np.array([f"digit {i}" for i in range(10)])[y]
+    model = SDGSClassifier(random_state=0).fit(X[:900], names[:900])
+    assert model.decision_function(X).shape == (1797, 10)
+    assert model.score(X[900:], names[900:]) > 0.9
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+    X, y = X[y < 2], y[y < 2]
+    two_classes = SDGSClassifier(random_state=0).fit(X[:200], y[:200])
+    assert two_classes.decision_function(X).shape == (len(X),)
+    assert two_classes.score(X[200:], y[200:]) > 0.95
+    parts = model.contributions(X[:2], ["digit 3", "digit 7"])
+    assert [np.flatnonzero(part.any(axis=1)).tolist() for part in parts] == [[3], [7]]
+    assert two_classes.contributions(X[:5]).shape == (5, 2, 64)
+
+
+def test_float32_samples_give_float32_scores(digits, model):
+    train, test = digits
+    single = SDGSClassifier(random_state=0).fit(train.X.astype(np.float32), train.Y)
+    scores = single.decision_function(test.X.astype(np.float32))
+    assert scores.dtype == np.float32
+    assert single.components_[0].dtype == np.float32
+    agreement = np.mean(single.predict(test.X.astype(np.float32)) == model.predict(test.X))
+    assert agreement > 0.99
+
+
+def test_an_unfitted_model_raises():
+    with pytest.raises(NotFittedError):
+        SDGSClassifier().predict([[1.0]])
+    with pytest.raises(NotFittedError):
+        SDGSClassifier().contributions([[1.0]])
+
+
+@pytest.mark.parametrize("address", ["https://example.org/sdgs/", None])
+def test_the_html_view_links_to_the_documentation(address, monkeypatch):
+    """If the metadata of the installed package has its address."""
+    metadata = Message()
+    metadata["Project-URL"] = "Source, https://example.org/source"
+    if address:
+        metadata["Project-URL"] = f"Documentation, {address}"
+    monkeypatch.setattr(_base, "metadata", lambda _: metadata)
+    _base.documentation_url.cache_clear()
+    page = "https://example.org/sdgs/api/sdgs.SDGSClassifier.html"
+    try:
+        assert (page in SDGSClassifier()._repr_html_()) == bool(address)
+        assert SDGSClassifier()._get_doc_link() == (page if address else "")
+    finally:
+        _base.documentation_url.cache_clear()

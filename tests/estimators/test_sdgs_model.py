@@ -1,0 +1,64 @@
+"""What both classifiers share: cleaned samples, and the parameters that are checked."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+
+from corruption import with_missing_entries, with_spikes
+from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
+from sdgs.datasets import make_label_subspaces
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_and_dense_samples_give_equal_models(dtype):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((80, 15)) < 0.4, rng.standard_normal((80, 15)), 0).astype(dtype)
+    X = with_missing_entries(X, 0.1)
+    X[3] = np.nan
+    X[4] = 0.0
+    Y = rng.random((80, 3)) < 0.4
+    dense = SDGSClassifier(2, huber=0.1, scaling="rows", random_state=0).fit(X, Y)
+    sparse = SDGSClassifier(2, huber=0.1, scaling="rows", random_state=0).fit(csr_array(X), Y)
+    tolerance = 1e-6 if dtype == np.float64 else 1e-2
+    np.testing.assert_allclose(sparse.decision_function(csr_array(X)), dense.decision_function(X), atol=tolerance)
+    np.testing.assert_allclose(sparse.transform(csr_array(X)).toarray(), dense.transform(X), atol=tolerance)
+    assert dense.transform(X).dtype == sparse.transform(csr_array(X)).dtype == dtype
+
+
+@pytest.mark.slow
+def test_transform_cleans_samples(more_digits):
+    train, test = more_digits
+    model = SDGSClassifier(huber=0.05, alpha=0.1, random_state=0).fit(train.X, train.Y)
+    spiked, incomplete = with_spikes(test.X, 0.05), with_missing_entries(test.X, 0.2)
+    assert np.linalg.norm(model.transform(spiked) - test.X) < 0.6 * np.linalg.norm(spiked - test.X)
+    model = SDGSClassifier(alpha=0.1, random_state=0).fit(train.X, train.Y)
+    filled = model.transform(incomplete)
+    missing = np.isnan(incomplete)
+    np.testing.assert_allclose(filled[~missing], test.X[~missing], rtol=1e-9)
+    mean = np.broadcast_to(train.X.mean(axis=0), test.X.shape)
+    assert np.linalg.norm((filled - test.X)[missing]) < 0.8 * np.linalg.norm((mean - test.X)[missing])
+    # Complete samples without huber are returned as they are.
+    np.testing.assert_array_equal(model.transform(test.X), test.X)
+
+
+def test_transform_keeps_column_names_and_works_in_a_pipeline(more_digits):
+    train, _ = more_digits
+    frame = pd.DataFrame(train.X[:200], columns=[f"pixel{j}" for j in range(64)])
+    frame.iloc[0, 0] = np.nan
+    model = SDGSClassifier(2, random_state=0).set_output(transform="pandas").fit(frame, train.Y[:200])
+    cleaned = model.transform(frame)
+    assert list(cleaned.columns) == list(frame.columns)
+    assert not cleaned.isna().any().any()
+    pipeline = make_pipeline(SDGSClassifier(2, random_state=0), Ridge())
+    assert pipeline.fit(frame, train.Y[:200]).predict(frame).shape == (200, 10)
+
+
+@pytest.mark.parametrize("estimator", [SDGSClassifier(solver="brp-fresh"), SDGSClassifierCV(solver="brp-fresh")])
+def test_algorithm_1_as_printed_is_an_option_of_decompose_alone(estimator):
+    data = make_label_subspaces(30, 6, 2, n_components=1, random_state=0)
+    with pytest.raises(ValueError, match=r"solver must be one of 'brp', 'svd'; got 'brp-fresh'\."):
+        estimator.fit(data.X, data.Y)
+    assert len(decompose(data.X, data.Y, n_components=1, solver="brp-fresh", tol=0.1, random_state=0).components) == 2
