@@ -26,10 +26,9 @@ CANDIDATE = PipelineParameters("rows", 2, 0.1)
 
 def evaluator(X, Y, penalties=(3.0,), metric="f1", checkpoint=None, **arguments):
     samples = ArraySamples(X)
-    context = ReadoutContext(options(checkpoint=checkpoint), samples.column_statistics.mostly_zero, metric)
-    decision = Decision(metric)
-    arguments = {"penalties": penalties, "n_folds": 3, "decision": decision} | arguments
-    return CandidateEvaluator(samples, csr_array(Y), context, **arguments)
+    mostly_zero = samples.column_statistics.mostly_zero
+    context = ReadoutContext(options(checkpoint=checkpoint), mostly_zero, Decision(metric), n_folds=3)
+    return CandidateEvaluator(samples, csr_array(Y), context, penalties, **arguments)
 
 
 @pytest.fixture

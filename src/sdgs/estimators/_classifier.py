@@ -18,6 +18,7 @@ from sdgs.readout._pipeline import ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import suitable_scalings
 from sdgs.selection._candidate import CVResult
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._coordinate_search import coordinate_search
 from sdgs.selection._defaults import HUBERS, PENALTIES, PREVIEW_ROWS
 
@@ -228,7 +229,7 @@ class SDGSClassifier(SDGSModel):
         self.checkpoint = checkpoint
 
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
-        context = self._context(samples)
+        context = self._context(samples, labels)
         ranks = self.n_components if np.ndim(self.n_components) == 0 else tuple(self.n_components)  # type: ignore[arg-type]
         huber = None if self.huber == "auto" else self.huber
         parameters = PipelineParameters(self.scaling, ranks, self.alpha, huber, self.gamma)  # type: ignore[arg-type]
@@ -253,7 +254,7 @@ class SDGSClassifier(SDGSModel):
     ) -> CVResult:
         """The best of what is left to choose: a scaling, ``huber``, the ridge penalty and the feature blocks."""
         penalties = PENALTIES if self.penalty == "auto" else (float(self.penalty),)
-        evaluator = self._evaluator(samples, labels, context, penalties)
+        evaluator = CandidateEvaluator(samples, labels, context, penalties)
         if scalings:
             parameters = replace(parameters, scaling=evaluator.best_scaling(scalings, for_subspaces=True))
         # Entries of sparse data are counts of words and the like: few, and not corrupted.
@@ -309,7 +310,8 @@ def likely_scaling(X: Any, labels: Any) -> str:
     """What ``scaling="auto"`` will probably choose for samples and a label matrix (CSR), from some of the samples."""
     model, samples = SDGSClassifier(random_state=0), ArraySamples(X)
     model._is_multiclass = False
-    evaluator = model._evaluator(samples, labels, model._context(samples), PENALTIES[::2], PREVIEW_ROWS)
+    context = model._context(samples, labels)
+    evaluator = CandidateEvaluator(samples, labels, context, PENALTIES[::2], PREVIEW_ROWS)
     return evaluator.best_scaling(suitable_scalings(samples.column_statistics), for_subspaces=True)
 
 

@@ -16,8 +16,9 @@ from sdgs.readout._pipeline import ReadoutContext
 from sdgs.readout._samples import Samples
 from sdgs.readout._scaling import suitable_scalings
 from sdgs.selection import _defaults as defaults
-from sdgs.selection._budgeted_search import BudgetedSearch
+from sdgs.selection._budgeted_search import BudgetedSearch, select_averaged
 from sdgs.selection._candidate import CVResult
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._cost_model import CostModel
 
 
@@ -143,9 +144,9 @@ class SDGSClassifierCV(SDGSModel):
 
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         (n, p), k = samples.shape, labels.shape[1]
-        context = self._context(samples)
+        context = self._context(samples, labels)
         penalties = tuple(sorted(_as_tuple(self.penalties, ())))
-        evaluator = self._evaluator(samples, labels, context, penalties, self.max_rows)
+        evaluator = CandidateEvaluator(samples, labels, context, penalties, self.max_rows)
         costs = CostModel((n, p, k), evaluator.rows.size, self.cv, self.n_landmarks, samples.is_sparse)
         complete = not samples.column_statistics.missing
         search = BudgetedSearch(evaluator, costs, self.budget, self.n_averaged, complete)
@@ -153,7 +154,8 @@ class SDGSClassifierCV(SDGSModel):
         start = PipelineParameters(**{name: _start_value(name, values) for name, values in axes})
         with self._task.part("choose", n_parts=None, share=0.75) as task:
             best, results = search.run(start, axes, task, lambda result: self._report(search, result, task))
-        averaged = search.select_averaged(best, results)
+        fit_costs = [costs.fit_cost(result.parameters) for result in results]
+        averaged = select_averaged(best, results, fit_costs, self.budget - search.spent, self.n_averaged)
         self._set_results(best, results, search.seconds, averaged)
         averaged_results = [results[i] for i in averaged]
         evaluate_again = evaluator.rows.size < n
@@ -196,7 +198,7 @@ class SDGSClassifierCV(SDGSModel):
         nearby = penalties[
             max(min(indices) - defaults.NEARBY_PENALTIES, 0) : max(indices) + defaults.NEARBY_PENALTIES + 1
         ]
-        evaluator = self._evaluator(samples, labels, context, nearby, max(self.max_rows, defaults.MAX_CV_SAMPLES))
+        evaluator = CandidateEvaluator(samples, labels, context, nearby, max(self.max_rows, defaults.MAX_CV_SAMPLES))
         return [
             evaluator.evaluate(replace(result.parameters, landmark_draw=i), max_blocks=result.choice.read_from)
             for i, result in task.each("choose again", list(enumerate(results)))

@@ -1,7 +1,6 @@
 """What SDGSClassifier and SDGSClassifierCV share: everything but how the parameters are found."""
 
 import numbers
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,7 +32,6 @@ from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import SCALINGS
 from sdgs.selection._candidate import CVResult
-from sdgs.selection._candidate_evaluator import CandidateEvaluator
 
 SOLVERS = ("brp", "svd")
 
@@ -99,7 +97,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         raise NotImplementedError
 
-    def _context(self, samples: Samples) -> ReadoutContext:
+    def _context(self, samples: Samples, labels: Any) -> ReadoutContext:
         # One seed for everything random. An int is the seed of `decompose` itself.
         drawn = check_seed(self.random_state)
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn
@@ -114,31 +112,10 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
-        return ReadoutContext(options, mostly_zero, self.metric)
-
-    def _evaluator(
-        self,
-        samples: Samples,
-        labels: Any,
-        context: ReadoutContext,
-        penalties: Sequence[float],
-        max_samples: int | None = None,
-    ) -> CandidateEvaluator:
-        return CandidateEvaluator(
-            samples,
-            labels,
-            context,
-            penalties=penalties,
-            n_folds=self.cv,
-            decision=self._untuned_decision(labels),
-            max_samples=max_samples,
+        decision = Decision(self.metric, self._resolve_at_least_one(labels))
+        return ReadoutContext(
+            options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
         )
-
-    def _untuned_decision(self, labels: Any) -> Decision:
-        """The decision that candidates are compared with."""
-        if self._is_multiclass:
-            return Decision(self.metric, top=1)
-        return Decision(self.metric, self._resolve_at_least_one(labels))
 
     def _resolve_at_least_one(self, labels: Any) -> bool:
         if self.at_least_one != "auto":
@@ -158,7 +135,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         self._calibration = fit_calibration(scores, Y)
         at_least_one = self._resolve_at_least_one(labels)
         if self._is_multiclass:
-            self._decision = self._untuned_decision(labels)
+            self._decision = context.decision
         elif isinstance(self.decision, str):
             P = self._calibration.probabilities(scores)
             self._decision = tune_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)

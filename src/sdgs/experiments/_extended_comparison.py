@@ -180,14 +180,9 @@ def _choose_scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
     """The applicable scaling with which a ridge regression is best in cross-validation."""
     samples = ArraySamples(X)
     options = DecompositionOptions(0, "brp", 1, 1.0, 1, seed, None)
-    evaluator = CandidateEvaluator(
-        samples,
-        csr_array(Y),
-        ReadoutContext(options, samples.column_statistics.mostly_zero, "f1"),
-        penalties=PENALTIES,
-        n_folds=3,
-        decision=Decision("f1", bool(Y.any(axis=1).all())),
-    )
+    decision = Decision("f1", bool(Y.any(axis=1).all()))
+    context = ReadoutContext(options, samples.column_statistics.mostly_zero, decision, n_folds=3)
+    evaluator = CandidateEvaluator(samples, csr_array(Y), context, PENALTIES)
     return evaluator.best_scaling(suitable_scalings(samples.column_statistics), for_subspaces=False)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgs._utils._array_api import namespace
+from sdgs.readout._decision import Decision
 from sdgs.readout._features import ReadoutFeatures, fit_features
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters, RidgeChoice
 from sdgs.readout._relevance import f1_sample_weight
@@ -41,20 +42,22 @@ class FittedPipeline:
 
 @dataclass(frozen=True)
 class ReadoutContext:
-    """What the regressions of all parameters in a fit have in common.
+    """What all candidates of a fit have in common.
 
     Attributes
     ----------
     options : DecompositionOptions
     mostly_zero : bool
         Whether the data are mostly zero, as word counts are: then columns and samples are weighted.
-    metric : str
-        That samples are weighted for.
+    decision : Decision
+        The decision that candidates are compared with; samples are weighted for its metric.
+    n_folds : int
     """
 
     options: DecompositionOptions
     mostly_zero: bool
-    metric: str
+    decision: Decision
+    n_folds: int
 
 
 def fit_regression(
@@ -92,7 +95,7 @@ def fit_regression(
     weighted_columns, sample_weight = None, None
     if context.mostly_zero:
         weighted_columns = features.column_slice("sample")
-        sample_weight = f1_sample_weight(labels, context.metric)
+        sample_weight = f1_sample_weight(labels, context.decision.metric)
     design = RidgeDesign(widths, weighted_columns, sample_weight)
     regression = samples.prepare_ridge(features, labels if Y is None else Y, design, context.options.n_jobs)
     return features, regression, widths

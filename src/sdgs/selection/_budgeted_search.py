@@ -72,12 +72,7 @@ class BudgetedSearch:
                 return False
         n_others = min(self.n_averaged - 1, len(self.seconds))
         cost = self.costs.evaluation_cost(candidate) + self.costs.fit_cost(candidate)
-        return bool(self.spent + (cost + self.costs.base_fit_cost * n_others) <= self.budget)
-
-    def select_averaged(self, best: CVResult, results: Sequence[CVResult]) -> list[int]:
-        """Indices of the candidates to average: see :func:`select_averaged`."""
-        costs = [self.costs.fit_cost(result.parameters) for result in results]
-        return select_averaged(best, results, costs, self.budget - self.spent, self.n_averaged)
+        return bool(self.spent + (cost + self.costs.base_costs[1] * n_others) <= self.budget)
 
 
 def select_averaged(

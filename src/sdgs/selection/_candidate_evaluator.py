@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgs._utils._array_api import to_host
 from sdgs._utils._progress import Task
 from sdgs.persistence._checkpoint import Checkpoint, fingerprint
-from sdgs.readout._decision import Decision
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
 from sdgs.readout._pipeline import ReadoutContext, fit_regression
@@ -38,28 +37,25 @@ class CandidateEvaluator:
         samples: Samples,
         labels: Any,
         context: ReadoutContext,
-        *,
         penalties: Sequence[float],
-        n_folds: int,
-        decision: Decision,
         max_samples: int | None = None,
+        *,
         enough_test_samples: int = ENOUGH_TEST_SAMPLES,
     ) -> None:
         n, k = labels.shape
         options = context.options
         self._fingerprint = ""
         if options.checkpoint is not None:
-            without_place = replace(options, n_jobs=None, checkpoint=None)
+            shared = replace(context, options=replace(options, n_jobs=None, checkpoint=None))
             self._fingerprint = fingerprint(
-                *(samples.content, samples.shape, labels, labels.shape, without_place),
-                *(tuple(penalties), n_folds, decision, max_samples),
+                samples.content, samples.shape, labels, labels.shape, shared, tuple(penalties), max_samples
             )
         self.rows = draw_rows(n, n_cv_samples(n, k, len(penalties), max_samples), options.seed)
         self._all_samples, self._samples, self._labels = samples, samples.take(self.rows), labels[self.rows]
         self._context, self._penalties = context, tuple(penalties)
         self._Y = self._labels.toarray().astype(np.float64)
-        self._folds = make_folds(len(self._Y), n_folds, options.seed, enough=enough_test_samples)
-        self._scorer = Scorer(self._Y[self._folds.test_rows], decision)
+        self._folds = make_folds(len(self._Y), context.n_folds, options.seed, enough=enough_test_samples)
+        self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision)
         self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
 
