@@ -120,7 +120,7 @@ def test_the_classifier_rejects_input():
         ({"components": []}, "components is empty"),
         ({"components": None}, "components is empty"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
-        ({"components": [np.eye(3)]}, r"components\[0\] must have shape \(r, 4\), one column a feature of X"),
+        ({"components": [np.eye(3)]}, r"components\[0\] must have shape \(r, 4\), one column per feature of X"),
         ({"components": [BASIS[0], np.ones(4)]}, r"components\[1\] must have shape"),
         ({"components": [BASIS[0], 2 * BASIS[1]]}, r"components\[1\] must have orthonormal rows"),
         ({"components": [BASIS[0] * np.nan]}, r"components\[0\] must have orthonormal rows"),
