@@ -113,15 +113,12 @@ def write_mulan():
 
 
 @pytest.fixture(scope="session")
-def made_records(tmp_path_factory, write_mulan):
-    """Folder of the small data sets one, two and three, and the records of an undisturbed run with two seeds."""
-    from sdgs.experiments import Protocol, run
-
-    home, folder = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("undisturbed")
+def small_data_home(tmp_path_factory, write_mulan):
+    """A folder with the small data sets one, two and three."""
+    home = tmp_path_factory.mktemp("data")
     for seed, name in enumerate(("one", "two", "three")):
         write_mulan(home, name, seed=seed)
-    run(Protocol(datasets=("one", "two", "three"), seeds=(0, 1)), folder, data_home=home)
-    return home, folder
+    return home
 
 
 @pytest.fixture

@@ -1,39 +1,41 @@
-"""The report's page in a real browser: Chromium, where it is installed."""
+"""The page of the reproduction in Chromium; skipped if it is not installed."""
 
 import pytest
 
 from sdgs.experiments import write_report
 
+pytestmark = pytest.mark.slow  # the fixture ``records`` takes long
+
 
 @pytest.fixture(scope="module")
-def page_file(made_records):
-    return write_report(made_records[1])
+def page_file(records):
+    return write_report(records)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
-def test_the_page_fits_and_asks_for_nothing(browser, page_file, width, height):
+def test_the_page_fits_and_loads_nothing(browser, page_file, width, height):
     page = browser.new_page(viewport={"width": width, "height": height})
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    messages, requests = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(page_file.as_uri())
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert messages == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for link in page.query_selector_all("nav a"):
         assert page.query_selector(link.get_attribute("href")) is not None
     assert page.query_selector_all("figure svg")
     for picture in page.query_selector_all("figure svg"):
         assert picture.bounding_box()["height"] > 50
-    # Headings go down one level at a time.
+    # No level of headings is skipped.
     levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(h => +h.tagName[1])")
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
     page.close()
 
 
-def test_the_page_shows_what_the_tables_say(browser, page_file):
+def test_the_page_agrees_with_the_markdown_tables(browser, page_file):
     page = browser.new_page()
     page.goto(page_file.as_uri())
     shown = page.eval_on_selector_all(
@@ -48,7 +50,7 @@ def test_the_page_shows_what_the_tables_say(browser, page_file):
     page.close()
 
 
-def test_print_is_more_than_a_page_and_has_the_text(browser, page_file):
+def test_the_page_can_be_printed(browser, page_file):
     page = browser.new_page()
     page.goto(page_file.as_uri())
     page.emulate_media(media="print")
