@@ -186,7 +186,7 @@ def fuzz(cases, seed, folder):
         contents.append((folder / f"{number}.sdgs").read_bytes())
     contents += [path.read_bytes() for path in sorted((Path(__file__).parent / "models").glob("v*.sdgs"))]
     rng, path, count = np.random.default_rng(seed), folder / "fuzzed.sdgs", Counter()
-    samples = np.abs(np.random.default_rng(1).standard_normal((3, 5)))
+    samples = np.abs(np.random.default_rng(1).standard_normal((3, 12)))  # as many features as any of the files
     for case in range(cases):
         content = contents[case % len(contents)]
         mutated = (damage if rng.random() < 0.3 else forge_content)(content, rng)
@@ -208,7 +208,8 @@ def _outcome(path, samples):
             return "rejected"
         warnings.simplefilter("ignore")  # changed numbers may overflow
         model.get_params()
-        if model.n_features_in_ == samples.shape[1]:
+        if model.n_features_in_ <= samples.shape[1]:
+            samples = samples[:, : model.n_features_in_]
             model.predict(samples)
             model.contributions(samples)
             model.transform(samples)
