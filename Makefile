@@ -1,4 +1,4 @@
-# Each target sets up all it needs: a virtual environment in .venv, then the package with the extras of the target.
+# Each target sets up what it needs: a virtual environment in .venv, and the package with the extras of the target.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -8,15 +8,16 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
 
-# Arrays of other libraries need SCIPY_ARRAY_API, and SciPy is to be tested as most have it: so in two runs. Processes share
-# the cores, so BLAS has one thread in each. The files that take longest go first: none is left when all else is done.
+# Two runs, because tests of arrays of other libraries need SCIPY_ARRAY_API=1, which changes SciPy for all other tests.
+# BLAS has one thread per process, because processes share the cores. The slowest files come first, so that none of them
+# runs alone at the end.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test
 	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/experiments tests
 	SCIPY_ARRAY_API=1 $(PYTEST) -m array_api tests
 
-# The tests for every few minutes: without those that are marked as slow.
+# For every few minutes: the tests that are not marked as slow.
 test-fast: export OPENBLAS_NUM_THREADS = 1
 test-fast: $(VENV)/.test
 	$(PYTEST) -m 'not slow'
