@@ -297,9 +297,8 @@ def test_candidates_are_not_evaluated_twice(data, tmp_path, monkeypatch):
 
 def make_evaluator(data, checkpoint):
     options = DecompositionOptions(1e-4, "brp", 100, 1e-2, "auto", 0, None, checkpoint)
-    context = ReadoutContext(options, mostly_zero=False, metric="f1")
-    samples, labels = ArraySamples(data.X), csr_array(data.Y)
-    return CandidateEvaluator(samples, labels, context, penalties=(0.1, 1.0), n_folds=3, decision=Decision())
+    context = ReadoutContext(options, mostly_zero=False, decision=Decision(), n_folds=3)
+    return CandidateEvaluator(ArraySamples(data.X), csr_array(data.Y), context, (0.1, 1.0))
 
 
 def test_results_for_fewer_feature_blocks_have_other_files(data, tmp_path):
