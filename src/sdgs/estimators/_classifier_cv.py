@@ -79,7 +79,7 @@ class SDGSClassifierCV(SDGSModel):
     scaling_, huber_, gamma_, n_components_, alpha_, penalty_, read_from_
         The same, one by one.
     decomposition_, components_, scaler_, n_iter_
-        Of the best candidate, as for :class:`SDGSClassifier`; ``transform`` and ``contributions`` use it too.
+        Those of the best candidate, as for :class:`SDGSClassifier`; ``transform`` and ``contributions`` use it too.
     classes_, n_features_in_, feature_names_in_
         As for :class:`SDGSClassifier`.
 

@@ -1,4 +1,4 @@
-"""Reading a saved model. Above the classes, for it must know them: a file only names one of these."""
+"""Reading a saved model: the file names its class, and only these two can be named."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from sdgs.persistence.codecs._model_codec import load_model
 def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
     """Read a model that ``save`` wrote: the same parameters, fitted attributes and predictions, to the last digit.
 
-    Nothing in the file is run or imported, and reading takes no more memory than a small multiple of its size. So a
-    file from elsewhere can do no harm, but it can predict whatever its maker likes: the checksum finds damage, not
-    forgery.
+    Nothing in the file is run or imported, and reading takes no more memory than a small multiple of its size. A file
+    from an untrusted source is safe to load, but its predictions are only as good as its source: the checksum detects
+    damage, not forgery.
 
     Parameters
     ----------
@@ -25,8 +25,7 @@ def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, or was written by a newer version in a format that this one does
-        not know.
+        If the file is not a model file, is damaged, or has a newer format than this version knows.
 
     Examples
     --------

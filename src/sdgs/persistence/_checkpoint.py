@@ -34,7 +34,7 @@ class Checkpoint:
     *depends_on : Any
         See :func:`fingerprint`.
     library_version : str
-        Of sdgs; part of the name.
+        The version of sdgs, which is part of the name.
     min_interval : float
         Between two writes, in durations of the last write; it bounds the share of time that writing takes.
     """

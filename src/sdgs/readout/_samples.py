@@ -25,7 +25,7 @@ class Samples(ABC):
     Attributes
     ----------
     X : array of shape (n, p)
-        Of any kind that :func:`sdgs.decompose` takes.
+        Any kind of array that :func:`sdgs.decompose` takes.
     norms : array of shape (n,) or None
         The norms of the rows before scaling, for kernels; None for 1.
     shape : (n, p)

@@ -110,11 +110,11 @@ class Scorer:
     decision: Decision
 
     def value(self, scores: Any) -> float:
-        """Of all scores."""
+        """The value of all scores."""
         return self._value(scores, self.Y)
 
     def quick_value(self, scores: Any) -> float:
-        """Of evenly spaced rows, if there are many scores: enough to compare penalties."""
+        """The value of evenly spaced rows if there are many: enough to compare penalties."""
         n, k = self.Y.shape
         rows = evenly_spaced_rows(n, k, defaults.MAX_COMPARED_SCORES)
         return self._value(scores[rows, :], self.Y[rows])
