@@ -27,8 +27,8 @@ def test_metrics_per_label_are_those_of_scikit_learn(standardized, many_labels, 
     model, X, Y = standardized
     display = LabelMetricsDisplay.from_estimator(model, X, Y)
     expected = precision_recall_fscore_support(Y, model.predict(X))
-    for found, wanted in zip((display.precision, display.recall, display.f1, display.support), expected, strict=True):
-        np.testing.assert_allclose(found, wanted)
+    for actual, wanted in zip((display.precision, display.recall, display.f1, display.support), expected, strict=True):
+        np.testing.assert_allclose(actual, wanted)
     order = np.argsort(-display.support, kind="stable")
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == [Y.columns[i] for i in order]
     f1 = display.ax_.collections[-1].get_offsets()
@@ -84,8 +84,8 @@ def test_threshold_curves(standardized, many_labels, texts):
 
 def test_other_classifiers_can_be_displayed(digits):
     _, test = digits
-    rival = OneVsRestClassifier(LogisticRegression(max_iter=2000)).fit(test.X, test.Y)
-    display = LabelMetricsDisplay.from_estimator(rival, test.X, test.Y)
+    classifier = OneVsRestClassifier(LogisticRegression(max_iter=2000)).fit(test.X, test.Y)
+    display = LabelMetricsDisplay.from_estimator(classifier, test.X, test.Y)
     assert display.f1.shape == (10,)
-    assert ThresholdCurveDisplay.from_estimator(rival, test.X, test.Y, n_thresholds=3).values["f1"].shape == (3,)
-    assert CooccurrenceDisplay.from_estimator(rival, test.X).counts.shape == (10, 10)
+    assert ThresholdCurveDisplay.from_estimator(classifier, test.X, test.Y, n_thresholds=3).values["f1"].shape == (3,)
+    assert CooccurrenceDisplay.from_estimator(classifier, test.X).counts.shape == (10, 10)

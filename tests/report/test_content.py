@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.methods import BinaryRelevance
-from sdgs.metrics import METRICS, Metric, evaluate
+from sdgs.metrics import METRICS, evaluate
 from sdgs.report import fit_compared_methods, model_content, write_model_report
 from sdgs.report._packed_labels import pack_labels
 
@@ -78,7 +79,11 @@ def test_a_metric_of_the_registry_is_on_the_page(fitted, tmp_path, monkeypatch):
         return float((np.asarray(Y_true) == np.asarray(Y_pred)).all(axis=1).mean())
 
     model, X, Y = fitted
-    monkeypatch.setitem(METRICS, "subset_accuracy", Metric("Subset accuracy", subset_accuracy))
+    monkeypatch.setitem(
+        METRICS,
+        "subset_accuracy",
+        replace(METRICS["f1"], title="Subset accuracy", function=subset_accuracy, options=()),
+    )
     content = model_content(model, X, Y)
     assert content["values"][-1] == subset_accuracy(Y, model.predict(X))
     page = write_model_report(model, X, Y, tmp_path / "page.html").read_text()

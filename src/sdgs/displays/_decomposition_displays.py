@@ -6,19 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_int, check_names
-from sdgs.displays._style import (
-    COLOURS,
-    HATCHES,
-    INK,
-    MUTED,
-    axes_for,
-    hide_spines,
-    shorten,
-    signed_colormap,
-    white_outline,
-)
+from sdgs.displays import _style
 
-_MAX_LABELS = len(COLOURS)  # if there are more, the labels with the smallest shares are drawn as one part
+_MAX_LABELS = len(_style.COLOURS)  # if there are more, the labels with the smallest shares are drawn as one part
 
 
 class SampleDecompositionDisplay:
@@ -140,7 +130,7 @@ class SampleDecompositionDisplay:
         for i in range(m):
             notes = [] if self.probabilities is None else [f"p = {self.probabilities[i]:.2f}"]
             notes += [] if self.shares is None else [f"{100 * self.shares[i]:.0f} %"]
-            titles.append((shorten(names[i]), ", ".join(notes)))
+            titles.append((_style.shorten(names[i]), ", ".join(notes)))
         sizes = np.square(self.contributions).sum(axis=1) if self.shares is None else self.shares
         order = np.argsort(-sizes, kind="stable")
         parts, titles = [self.contributions[i] for i in order], [titles[i] for i in order]
@@ -165,9 +155,9 @@ class SampleDecompositionDisplay:
         if self.baseline is not None:
             images.insert(1, ("baseline", "", self.baseline))
         images.append(("residual", self._residual_share(), self._residual()))
-        ax = axes_for(self, ax, 1.6 * len(images) * max(shape[1] / shape[0], 0.8), 2.3)
+        ax = _style.axes_for(self, ax, 1.6 * len(images) * max(shape[1] / shape[0], 0.8), 2.3)
         ax.axis("off")
-        colormap = signed_colormap().with_extremes(bad=COLOURS[6])
+        colormap = _style.signed_colormap().with_extremes(bad=_style.COLOURS[6])
         limit = float(np.nanmax(np.abs([image for *_, image in images]), initial=0.0)) or 1.0
         width = 1 / (len(images) + 0.25 * (len(images) - 1))
         corrupted = np.empty(0, dtype=np.intp) if self.corrupted is None else self.corrupted
@@ -178,17 +168,17 @@ class SampleDecompositionDisplay:
             inset.set_xticks([])
             inset.set_yticks([])
             is_label = name not in ("sample", "baseline", "residual")
-            inset.spines[:].set(edgecolor=INK if is_label else MUTED, linewidth=1.4 if is_label else 0.7)
-            inset.set_title(f"{name}\n{note}", fontsize=9, color=INK if is_label else MUTED)
+            inset.spines[:].set(edgecolor=_style.INK if is_label else _style.MUTED, linewidth=1.4 if is_label else 0.7)
+            inset.set_title(f"{name}\n{note}", fontsize=9, color=_style.INK if is_label else _style.MUTED)
             if place:
                 operator = "=" if place == 1 else "+"
-                ax.text(left - width * 0.125, 0.39, operator, ha="center", va="center", fontsize=13, color=MUTED)
+                ax.text(left - width * 0.125, 0.39, operator, ha="center", va="center", fontsize=13, color=_style.MUTED)
             if name in ("sample", "residual") and corrupted.size:
                 rows, columns = np.unravel_index(corrupted, shape)
                 inset.scatter(columns, rows, marker="x", s=26, linewidth=1.3, color="#D55E00")
         notes = ["✗ looks corrupted"] if corrupted.size else []
         notes += ["yellow: missing"] if np.isnan(self.sample).any() else []
-        ax.text(0, -0.02, "; ".join(notes), transform=ax.transAxes, fontsize=8, color=MUTED, va="top")
+        ax.text(0, -0.02, "; ".join(notes), transform=ax.transAxes, fontsize=8, color=_style.MUTED, va="top")
         return self
 
     def _draw_bars(
@@ -199,29 +189,28 @@ class SampleDecompositionDisplay:
         layers = np.vstack([*parts, self._residual()]) / unit
         sizes = np.abs(np.nan_to_num(values)) + np.abs(layers[:-1]).sum(axis=0)
         shown = np.argsort(-sizes, kind="stable")[:max_features]
-        ax = axes_for(self, ax, 7.5, 1.5 + 0.27 * len(shown) + 0.2 * len(layers))
+        ax = _style.axes_for(self, ax, 7.5, 1.5 + 0.27 * len(shown) + 0.2 * len(layers))
         rows = np.arange(len(shown))
         labels = [", ".join(filter(None, title)) for title in (*titles, ("residual", self._residual_share()))]
         negative_end, positive_end = np.zeros(len(shown)), np.zeros(len(shown))
-        for i, layer in enumerate(layers[:, shown]):
-            style: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)]}
-            if i == len(layers) - 1:
-                style = {"color": "white", "hatch": None}
+        fills = [*zip(_style.COLOURS[: len(parts)], _style.HATCHES, strict=False), ("white", None)]
+        for layer, label, (colour, hatch) in zip(layers[:, shown], labels, fills, strict=True):
             start = np.where(layer < 0, negative_end, positive_end)
-            ax.barh(rows, layer, left=start, height=0.72, edgecolor=INK, linewidth=0.6, label=labels[i], **style)
+            frame = {"edgecolor": _style.INK, "linewidth": 0.6, "height": 0.72}
+            ax.barh(rows, layer, left=start, color=colour, hatch=hatch, label=label, **frame)
             negative_end, positive_end = negative_end + np.minimum(layer, 0), positive_end + np.maximum(layer, 0)
-        mark = {"markersize": 13, "markeredgewidth": 2.4, "path_effects": white_outline(4.6)}
+        mark = {"markersize": 13, "markeredgewidth": 2.4, "path_effects": _style.white_outline(4.6)}
         ax.plot(values[shown], rows, "|", color="black", label="the sample", **mark)
-        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.axvline(0, color=_style.INK, linewidth=0.8)
         corrupted = set() if self.corrupted is None else set(self.corrupted.tolist())
-        names = [shorten(features[j], 34) + (" ✗" if j in corrupted else "") for j in shown]
+        names = [_style.shorten(features[j], 34) + (" ✗" if j in corrupted else "") for j in shown]
         ax.set_yticks(rows, names, fontsize=8.5)
         for tick, j in zip(ax.get_yticklabels(), shown, strict=True):
             if np.isnan(self.sample[j]):
-                tick.set(style="italic", color=MUTED)
+                tick.set(style="italic", color=_style.MUTED)
         ax.invert_yaxis()
         ax.set_xlabel(self._bars_label(len(shown), has_corrupted=bool(corrupted)))
-        hide_spines(ax)
+        _style.hide_spines(ax)
         longest = max((len(" ".join(title)) for title in titles), default=0)
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
         ax.legend(**above, ncols=1 if longest > 30 else 2, frameon=False)

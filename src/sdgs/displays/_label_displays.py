@@ -8,19 +8,7 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
 from sdgs.decomposition._label_angles import LabelAngles, label_angles, leaves_of
-from sdgs.displays._style import (
-    HEAT_COLORMAP,
-    INK,
-    MUTED,
-    axes_for,
-    draw_heat_map,
-    heat_map_size,
-    hide_spines,
-    set_tick_names,
-    shorten,
-    signed_colormap,
-    text_colour,
-)
+from sdgs.displays import _style
 
 
 class LabelSubspacesDisplay:
@@ -108,14 +96,14 @@ class LabelSubspacesDisplay:
     def _draw_images(self, ax: Any, chosen: list[int], names: NDArray[Any], shape: tuple[int, ...]) -> Self:
         max_rank = max(1, *(len(self.components[i]) for i in chosen))
         aspect_ratio = shape[1] / shape[0]
-        ax = axes_for(self, ax, 1.0 + 0.95 * max_rank * aspect_ratio, 0.4 + 0.95 * len(chosen))
+        ax = _style.axes_for(self, ax, 1.0 + 0.95 * max_rank * aspect_ratio, 0.4 + 0.95 * len(chosen))
         ax.set(xlim=(0, max_rank), ylim=(len(chosen), 0))
-        ax.set_yticks(np.arange(len(chosen)) + 0.5, [shorten(names[i], 20) for i in chosen])
+        ax.set_yticks(np.arange(len(chosen)) + 0.5, [_style.shorten(names[i], 20) for i in chosen])
         ax.set_xticks(np.arange(max_rank) + 0.5, [str(j + 1) for j in range(max_rank)])
         ax.tick_params(length=0)
         ax.set_xlabel("direction, largest singular value first")
-        hide_spines(ax, "top", "right", "left", "bottom")
-        colormap = signed_colormap()
+        _style.hide_spines(ax, "top", "right", "left", "bottom")
+        colormap = _style.signed_colormap()
         for row, i in enumerate(chosen):
             for column, component in enumerate(self.components[i]):
                 cell = (column + 0.04, row + 0.04, 0.92, 0.92)
@@ -124,24 +112,24 @@ class LabelSubspacesDisplay:
                 inset.imshow(component.reshape(shape), cmap=colormap, vmin=-limit, vmax=limit, interpolation="nearest")
                 inset.set_xticks([])
                 inset.set_yticks([])
-                inset.spines[:].set(edgecolor=MUTED, linewidth=0.6)
+                inset.spines[:].set(edgecolor=_style.MUTED, linewidth=0.6)
         return self
 
     def _draw_table(self, ax: Any, chosen: list[int], names: Any, features: Any, n: int) -> Self:
         squared_cosines = np.array([np.square(self.components[i]).sum(axis=0) for i in chosen])
         top = np.argsort(-squared_cosines, axis=1, kind="stable")[:, :n]
         values = np.take_along_axis(squared_cosines, top, axis=1)
-        longest = max(len(shorten(features[j], 24)) for j in top.ravel())
-        ax = axes_for(self, ax, 2.2 + n * (0.35 + 0.075 * longest), 0.9 + 0.3 * len(chosen))
-        image = ax.imshow(values, cmap=HEAT_COLORMAP, vmin=0.0, aspect="auto", interpolation="nearest")
-        set_tick_names(ax, "y", [names[i] for i in chosen], len(chosen), max_length=24)
+        longest = max(len(_style.shorten(features[j], 24)) for j in top.ravel())
+        ax = _style.axes_for(self, ax, 2.2 + n * (0.35 + 0.075 * longest), 0.9 + 0.3 * len(chosen))
+        image = ax.imshow(values, cmap=_style.HEAT_COLORMAP, vmin=0.0, aspect="auto", interpolation="nearest")
+        _style.set_tick_names(ax, "y", [names[i] for i in chosen], len(chosen), max_length=24)
         ax.set_xticks(range(n), [str(j + 1) for j in range(n)])
         ax.tick_params(length=0)
         ax.set_xlabel("features with the largest share in the subspace")
         for row, column in np.ndindex(*values.shape):
             if values[row, column] > 0:
-                text = shorten(features[top[row, column]], 24)
-                colour = text_colour(image, float(values[row, column]))
+                text = _style.shorten(features[top[row, column]], 24)
+                colour = _style.text_colour(image, float(values[row, column]))
                 ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
         ax.figure.colorbar(image, ax=ax, label="squared cosine", fraction=0.03, pad=0.02)
         return self
@@ -193,9 +181,9 @@ class AngleMapDisplay:
         if kind == "tree":
             return self._draw_tree(ax, max_names, options)
         order = self.angles.order()
-        ax = axes_for(self, ax, *heat_map_size(len(order)))
+        ax = _style.axes_for(self, ax, *_style.heat_map_size(len(order)))
         names = [self.angles.label_names[i] for i in order]
-        draw_heat_map(ax, self.angles.shared[np.ix_(order, order)], names, max_names, **options)
+        _style.draw_heat_map(ax, self.angles.shared[np.ix_(order, order)], names, max_names, **options)
         ax.set(ylabel="share of the subspace of this label ...", xlabel="... that lies in the subspace of this label")
         return self
 
@@ -209,19 +197,19 @@ class AngleMapDisplay:
 
         def leaf_name(node: int) -> str:
             first, *others = members[node]
-            return shorten(names[first], 24) + (f" +{len(others)}" if others else "")
+            return _style.shorten(names[first], 24) + (f" +{len(others)}" if others else "")
 
         truncation = {"truncate_mode": "lastp", "p": max_leaves} if k > max_leaves else {}
         n_leaves = min(k, max_leaves)
-        ax = axes_for(self, ax, 6.5, 1.0 + 0.2 * n_leaves)
-        settings = {"orientation": "left", "color_threshold": 0, "above_threshold_color": INK, **truncation, **options}
-        size = float(np.clip(320 / n_leaves, 7, 9.5))
-        dendrogram(tree, ax=ax, leaf_label_func=leaf_name, leaf_font_size=size, **settings)
+        ax = _style.axes_for(self, ax, 6.5, 1.0 + 0.2 * n_leaves)
+        lines = {"orientation": "left", "color_threshold": 0, "above_threshold_color": _style.INK}
+        leaves = {"leaf_label_func": leaf_name, "leaf_font_size": float(np.clip(320 / n_leaves, 7, 9.5))}
+        dendrogram(tree, ax=ax, **{**lines, **leaves, **truncation, **options})
         distances = tree[-(n_leaves - 1) :, 2]  # merges that are not hidden in a leaf
         margin = 0.15 * (distances.max() - distances.min()) or 0.05
         ax.set_xlim(distances.max() + margin / 2, max(distances.min() - margin, 0.0))
         ax.set_xlabel("1 - overlap (1: orthogonal)")
-        hide_spines(ax, "top", "left", "right")
+        _style.hide_spines(ax, "top", "left", "right")
         return self
 
 
@@ -279,9 +267,9 @@ class CooccurrenceDisplay:
         union = support[:, None] + support - counts
         order = leaves_of(counts / np.maximum(union, 1))
         values = (counts / np.maximum(support, 1)[:, None])[np.ix_(order, order)]
-        ax = axes_for(self, ax, *heat_map_size(len(order)))
-        titles = [f"{shorten(names[chosen[i]], 22)} ({support[i]})" for i in order]
-        draw_heat_map(ax, values, titles, len(order), **options)
+        ax = _style.axes_for(self, ax, *_style.heat_map_size(len(order)))
+        titles = [f"{_style.shorten(names[chosen[i]], 22)} ({support[i]})" for i in order]
+        _style.draw_heat_map(ax, values, titles, len(order), **options)
         ax.set(ylabel="share of the samples with this label ...", xlabel="... that also have this label")
         if k > len(chosen):
             ax.set_title(f"the {len(chosen)} most frequent of {k} labels", fontsize=10)

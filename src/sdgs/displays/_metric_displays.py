@@ -141,12 +141,9 @@ class LabelMetricsDisplay:
         defined = np.where(np.isnan(values), np.nanmax(np.nan_to_num(values), axis=0), values)
         ax.hlines(rows, defined.min(axis=0), defined.max(axis=0), color=PALE, linewidth=2, zorder=1)
         for i, (name, metric_values) in enumerate(zip(("precision", "recall", "F1"), values, strict=True)):
-            style = {
-                "facecolors": "white" if i < 2 else COLOURS[0],
-                "edgecolors": (COLOURS[5], COLOURS[2], COLOURS[0])[i],
-            }
-            marker = (MARKERS[1], MARKERS[2], MARKERS[0])[i]
-            ax.scatter(metric_values, rows, marker=marker, s=44, linewidth=1.4, label=name, zorder=2 + i, **style)
+            edge, marker = (COLOURS[5], COLOURS[2], COLOURS[0])[i], (MARKERS[1], MARKERS[2], MARKERS[0])[i]
+            style = {"facecolors": "white" if i < 2 else COLOURS[0], "edgecolors": edge, "marker": marker}
+            ax.scatter(metric_values, rows, s=44, linewidth=1.4, label=name, zorder=2 + i, **style)
         set_tick_names(ax, "y", [names[i] for i in shown], len(shown))
         text_style = {"transform": ax.get_yaxis_transform(), "ha": "right", "fontsize": 8.5, "color": MUTED}
         for row, i in zip(rows, shown, strict=True):

@@ -76,14 +76,8 @@ def draw_heat_map(ax: Any, values: NDArray[Any], names: Sequence[Any], max_names
     np.fill_diagonal(values, np.nan)  # always 1: it would dominate the colour scale
     # A few very similar pairs among many labels would leave all other cells dark.
     upper, largest = np.nanquantile(values, [_BRIGHTEST_QUANTILE, 1.0]) if len(values) > 1 else (1.0, 1.0)
-    settings = {
-        "cmap": HEAT_COLORMAP,
-        "vmin": 0.0,
-        "vmax": max(float(upper), 0.05),
-        "interpolation": "nearest",
-        **options,
-    }
-    image = ax.imshow(values, **settings)
+    scale = {"cmap": HEAT_COLORMAP, "vmin": 0.0, "vmax": max(float(upper), 0.05)}
+    image = ax.imshow(values, **{"interpolation": "nearest", **scale, **options})
     set_tick_names(ax, "x", names, max_names)
     set_tick_names(ax, "y", names, max_names)
     extend = {"extend": "max"} if largest > image.norm.vmax * 1.001 else {}

@@ -94,16 +94,8 @@ def _evaluate_method(
     fitted = perf_counter()
     predicted = (model.decision_function(test.X) >= threshold if values else model.predict(test.X)).astype(np.int64)
     done = perf_counter()
-    return MethodResult(
-        name=name,
-        parameters=chosen,
-        scores=metrics.evaluate(test.Y, predicted),
-        tuning_seconds=tuned - start,
-        fit_seconds=fitted - tuned,
-        predict_seconds=done - fitted,
-        model=model,
-        predicted=predicted,
-    )
+    seconds = (tuned - start, fitted - tuned, done - fitted)
+    return MethodResult(name, chosen, metrics.evaluate(test.Y, predicted), *seconds, model, predicted)
 
 
 def draw_demo(result: DemoResult, path: Path, *, n_samples: int = 6) -> None:

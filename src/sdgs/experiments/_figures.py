@@ -156,16 +156,9 @@ def damage_curves(results: list[MeanResult], kind: str) -> str:
             clean_key = (dataset, "spikes", 0.0, {"br-mean": "br", "br-knn": "br"}.get(method, method))
             clean = [r for r in results if (r.dataset, r.kind, r.share, r.method) == clean_key]
             f1 = {r.share: r.values["f1"] for r in [*clean, *damaged]}
-            bold = method == TUNED_SDGS
-            (lines[method],) = axes.plot(
-                [100 * share for share in sorted(f1)],
-                [f1[share] for share in sorted(f1)],
-                style,
-                color=color,
-                lw=2.2 if bold else 1.1,
-                ms=4.5 if bold else 3.5,
-                zorder=3 if bold else 2,
-            )
+            size = {"lw": 2.2, "ms": 4.5, "zorder": 3} if method == TUNED_SDGS else {"lw": 1.1, "ms": 3.5, "zorder": 2}
+            shares, values = zip(*sorted(f1.items()), strict=True)
+            (lines[method],) = axes.plot([100 * share for share in shares], values, style, color=color, **size)
         axes.set_title(title_of(dataset), fontsize=9, loc="left")
         axes.tick_params(labelsize=8)
         _hide_spines(axes)

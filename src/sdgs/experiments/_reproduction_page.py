@@ -1,33 +1,18 @@
 """The page of the reproduction, made from records only, and its tables as CSV and Markdown."""
 
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
 from sdgs._utils._templates import template
-from sdgs.experiments import _figures
+from sdgs.experiments import _extended_tables, _figures
 from sdgs.experiments._analysis import Ranking, claims, f1_ranking
 from sdgs.experiments._extended_comparison import MAX_DAMAGED_SAMPLES, SPIKE_SIZES, TITLES
-from sdgs.experiments._extended_tables import (
-    beyond_csv,
-    beyond_markdown,
-    clean_comparison,
-    damage_findings,
-    mean_results,
-)
 from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, METHODS, RULES
 from sdgs.experiments._published import PAPER_METRICS, SETS, published
-from sdgs.experiments._result_tables import (
-    BELOW_MOST_FREQUENT,
-    SOURCES,
-    Records,
-    Row,
-    result_rows,
-    title_of,
-    to_csv,
-    to_markdown,
-)
+from sdgs.experiments._result_tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
 from sdgs.metrics import METRICS
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -75,24 +60,11 @@ def statistics_rows(records: Records) -> list[dict[str, Any]]:
         study = records.study("statistics", dataset)
         if study is None:
             continue
-        cells = [
-            title_of(dataset),
-            f"{study['n_train']}+{study['n_test']}",
-            str(study["n_features"]),
-            str(study["n_labels"]),
-            f"{study['cardinality']:.3f}",
-        ]
         printed, note = None, ""
+        cells = _statistics_cells(title_of(dataset), f"{study['cardinality']:.3f}", study)
         if dataset in SETS:
-            entry = SETS[dataset]
-            printed = [
-                entry.title,
-                f"{entry.n_train}+{entry.n_test}",
-                str(entry.n_features),
-                str(entry.n_labels),
-                entry.cardinality,
-            ]
-            note = entry.note if printed != cells else ""
+            printed = _statistics_cells(SETS[dataset].title, SETS[dataset].cardinality, asdict(SETS[dataset]))
+            note = SETS[dataset].note if printed != cells else ""
         more = [
             f"{100 * study['density']:.1f} %",
             str(study["distinct_label_sets"]),
@@ -101,6 +73,11 @@ def statistics_rows(records: Records) -> list[dict[str, Any]]:
         ]
         lines.append({"cells": cells, "published": printed, "note": note, "more": more, "dropped": study["dropped"]})
     return lines
+
+
+def _statistics_cells(title: str, cardinality: str, values: dict[str, Any]) -> list[str]:
+    samples = f"{values['n_train']}+{values['n_test']}"
+    return [title, samples, str(values["n_features"]), str(values["n_labels"]), cardinality]
 
 
 def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]) -> dict[str, Any]:
@@ -118,7 +95,6 @@ def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]
         "summary": _summary(rows),
         "impossible": [row for row in printed if row.impossible],
         "n_published": len(printed),
-        "below_most_frequent": BELOW_MOST_FREQUENT,
         "speed": _speedups(rows),
         "convergence": _figures.convergence(curves) if curves else None,
         "mediamill": _mediamill(records, rows),
@@ -159,8 +135,8 @@ def _rankings(rows: list[Row]) -> list[tuple[str, Ranking, str]]:
 
 def _beyond_context(records: Records) -> dict[str, Any] | None:
     """The section on the comparison beyond the paper, or None without records of it."""
-    results = mean_results(records.beyond)
-    clean = clean_comparison(results)
+    results = _extended_tables.mean_results(records.beyond)
+    clean = _extended_tables.clean_comparison(results)
     if clean is None:
         return None
     studies = [
@@ -169,7 +145,7 @@ def _beyond_context(records: Records) -> dict[str, Any] | None:
             "heading": f"{participle.capitalize()} entries",
             "introduction": f"F1 of SDGS with {100 * share:g} % of the entries {participle}:",
             "figure": _figures.damage_curves(results, kind),
-            "findings": damage_findings(results, kind, share),
+            "findings": _extended_tables.damage_findings(results, kind, share),
         }
         for kind, participle, share in (("spikes", "corrupted", 0.05), ("missing", "missing", 0.2))
         if any(result.kind == kind for result in results)
@@ -177,8 +153,8 @@ def _beyond_context(records: Records) -> dict[str, Any] | None:
     return {
         "clean": clean,
         "studies": studies,
-        "csv": beyond_csv(results),
-        "markdown": beyond_markdown(results),
+        "csv": _extended_tables.beyond_csv(results),
+        "markdown": _extended_tables.beyond_markdown(results),
         "titles": TITLES,
         "max_samples": MAX_DAMAGED_SAMPLES,
         "spike_sizes": SPIKE_SIZES,
@@ -195,14 +171,10 @@ def _summary(rows: list[Row]) -> list[str]:
             f1 = [(title_of(m.dataset), m.values["f1"], printed.values["f1"]) for m, printed in pairs]
             n_reached = sum(measured >= printed for _, measured, printed in f1)
             below = [title for title, measured, printed in f1 if measured < printed - 1]
-            exceptions = (
-                f"; it is more than one point below on {', '.join(below)}"
-                if below
-                else " and is nowhere more than one point below"
-            )
             how = {"paper": "on the training samples, as in the paper", "cv": "by cross-validation"}[source]
-            start = f"With parameters chosen {how}, SDGS reaches its published F1"
-            sentences.append(f"{start} on {n_reached} of {len(pairs)} data sets{exceptions}.")
+            result = f"SDGS reaches its published F1 on {n_reached} of {len(pairs)} data sets"
+            exceptions = f"more than one point below it: {', '.join(below) or 'none'}"
+            sentences.append(f"With parameters chosen {how}, {result}; {exceptions}.")
     return sentences
 
 

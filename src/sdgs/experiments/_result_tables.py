@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
@@ -107,55 +107,37 @@ def result_rows(records: Records) -> list[Row]:
     """All rows by data set and method, measured before published."""
     rows = []
     for dataset in records.datasets:
-        most_frequent = _mean_over_seeds(records, dataset, "floor", "cv")
+        most_frequent = _measured_row(records, dataset, "floor", "cv")
         for method in records.methods:
             printed = published(dataset, method)
-            measured: dict[str, dict[str, Any] | None]
-            measured = {rule: _mean_over_seeds(records, dataset, method, rule) for rule in RULES}
+            measured = {rule: _measured_row(records, dataset, method, rule) for rule in RULES}
             if len(records.protocol["groups"][method]) == 1:
-                measured = {"both": measured["paper"]}
-            for source, values in measured.items():
-                if values is None:
-                    continue
-                mean_values = values["mean"]
-                seconds = mean_values["seconds"]  # 0 if the resolution of the clock is too coarse
-                speedup = float(printed["seconds"]) / seconds if printed and seconds > 0 else None
-                rows.append(
-                    Row(
-                        dataset,
-                        method,
-                        source,
-                        mean_values,
-                        {name: _format(name, value) for name, value in mean_values.items()},
-                        values["spread"],
-                        values["seeds"],
-                        values["parameters"],
-                        below_most_frequent=most_frequent is not None
-                        and mean_values["f1"] < most_frequent["mean"]["f1"],
-                        speedup=speedup,
-                    )
-                )
+                measured = {"both": measured["paper"]}  # type: ignore[dict-item]
+            for source, row in measured.items():
+                if row is not None:
+                    seconds = row.values["seconds"]  # 0 if the resolution of the clock is too coarse
+                    speedup = float(printed["seconds"]) / seconds if printed and seconds > 0 else None
+                    below = most_frequent is not None and row.values["f1"] < most_frequent.values["f1"]
+                    rows.append(replace(row, source=source, below_most_frequent=below, speedup=speedup))
             if printed:
-                numbers = {name: float(value) for name, value in printed.items()}
+                values = {name: float(value) for name, value in printed.items()}
                 violations = tuple(violated_bounds(printed))
-                rows.append(Row(dataset, method, "published", numbers, dict(printed), {}, impossible=violations))
+                rows.append(Row(dataset, method, "published", values, dict(printed), {}, impossible=violations))
     return rows
 
 
-def _mean_over_seeds(records: Records, dataset: str, method: str, rule: str) -> dict[str, Any] | None:
+def _measured_row(records: Records, dataset: str, method: str, rule: str) -> Row | None:
     """Means and standard deviations over the seeds, or None if there is no run."""
     runs = [r for r in records.runs if (r["dataset"], r["method"], r["rule"]) == (dataset, method, rule)]
     if not runs:
         return None
     columns = {name: [100 * run["test"][name] for run in runs] for name in PAPER_METRICS}
     columns["seconds"] = [run["seconds"]["fit"]["cpu"] + run["seconds"]["predict"]["cpu"] for run in runs]
-    chosen = sorted({_format_parameters(run) for run in runs})
-    return {
-        "mean": {name: mean(values) for name, values in columns.items()},
-        "spread": {name: stdev(values) for name, values in columns.items()} if len(runs) > 1 else {},
-        "seeds": len(runs),
-        "parameters": " or ".join(chosen),
-    }
+    means = {name: mean(values) for name, values in columns.items()}
+    texts = {name: _format(name, value) for name, value in means.items()}
+    spread = {name: stdev(values) for name, values in columns.items()} if len(runs) > 1 else {}
+    parameters = " or ".join(sorted({_format_parameters(run) for run in runs}))
+    return Row(dataset, method, rule, means, texts, spread, len(runs), parameters)
 
 
 def _format_parameters(run: Record) -> str:
@@ -191,7 +173,6 @@ def to_csv(rows: Iterable[Row]) -> str:
     return out.getvalue()
 
 
-BELOW_MOST_FREQUENT = "F1 below that of the most frequent labels"
 SOURCES = {
     "paper": "best in training",
     "cv": "cross-validated",
@@ -207,10 +188,8 @@ def to_markdown(rows: Iterable[Row], statistics: Iterable[list[str]]) -> str:
     titles = [*(METRICS[name].title for name in PAPER_METRICS), "CPU s"]
     lines += ["", f"| Data set | Method | | {' | '.join(titles)} | |", f"|---|---|---|{'---:|' * len(titles)}---|"]
     for row in rows:
-        remarks = [
-            *(f"impossible: {bound}" for bound in row.impossible),
-            *([BELOW_MOST_FREQUENT] * row.below_most_frequent),
-        ]
+        remarks = [f"impossible: {bound}" for bound in row.impossible]
+        remarks += ["F1 below that of the most frequent labels"] * row.below_most_frequent
         values = " | ".join(row.text[name] for name in (*PAPER_METRICS, "seconds"))
         source = SOURCES[row.source]
         lines.append(f"| {title_of(row.dataset)} | {row.title} | {source} | {values} | {'; '.join(remarks)} |")

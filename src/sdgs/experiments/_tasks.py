@@ -204,19 +204,11 @@ def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict
         X, Y, _, _ = _load_scaled(task.dataset, data_home)
         rank, share = 4, 1e-4
     total = float((X.multiply(X) if issparse(X) else X**2).sum())
-    curves = {}
+    curves: dict[str, Any] = {}
+    stopping: dict[str, Any] = {"max_iter": 15, "tol": 1e-14}
     for solver in ("svd", "brp", "brp-fresh"):
         with measured_seconds() as seconds:
-            result = decompose(
-                X,
-                Y,
-                n_components=rank,
-                residual_size=share,
-                solver=solver,
-                max_iter=15,
-                tol=1e-14,
-                random_state=0,
-            )
+            result = decompose(X, Y, n_components=rank, residual_size=share, solver=solver, **stopping, random_state=0)
         curves[solver] = {"error": (result.objective / total).tolist(), "seconds": seconds}
     return {"rank": rank, "curves": curves}
 

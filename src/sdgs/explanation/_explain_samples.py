@@ -47,16 +47,6 @@ def explain_samples(
         code = least_squares_code(z, components)
         direction, norm = normalize(z)
         shares = [b / norm @ (C @ np.nan_to_num(direction)) for b, C in zip(code, components, strict=True)]
-        samples.append(
-            SampleExplanation(
-                name,
-                labels,
-                None if probabilities is None else probabilities[row, labels],
-                tuple(code),
-                np.asarray(shares, dtype=np.float64),
-                terms,
-                stored_row,
-                corruption_row,
-            )
-        )
+        numbers = (None if probabilities is None else probabilities[row, labels], tuple(code), np.array(shares, float))
+        samples.append(SampleExplanation(name, labels, *numbers, terms, stored_row, corruption_row))
     return Explanation(tuple(samples), terms)

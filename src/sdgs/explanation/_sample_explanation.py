@@ -188,20 +188,14 @@ class SampleExplanation:
     def top_residuals(self, n: int = 10) -> tuple[ResidualEntry, ...]:
         """The ``n`` entries with the largest residuals; entries that look corrupted come first."""
         sample, expected = self.sample.astype(np.float64), self._expected()
-        sizes = (sample - expected) / self.terms.unit
+        sizes, names = (sample - expected) / self.terms.unit, self.terms.feature_names
         is_corrupted = np.zeros(sizes.size, dtype=bool)
         if self.corrupted is not None:
             is_corrupted[self.corrupted] = True
+        flags = [None] * sizes.size if self.corrupted is None else is_corrupted.tolist()
         order = np.lexsort((-np.abs(np.nan_to_num(sizes)), ~is_corrupted))[: check_int(n, "n", minimum=0)]
         return tuple(
-            ResidualEntry(
-                int(j),
-                self.terms.feature_names[j],
-                float(sample[j]),
-                float(expected[j]),
-                float(sizes[j]),
-                None if self._corruption_row is None else bool(is_corrupted[j]),
-            )
+            ResidualEntry(int(j), names[j], float(sample[j]), float(expected[j]), float(sizes[j]), flags[j])
             for j in order
             if sizes[j]
         )

@@ -15,26 +15,6 @@ sample counts as ``both_empty`` (default 1). If only one set is empty, a precisi
 ``METRICS`` lists the metrics by name. :func:`evaluate`, the command line, the report page and the displays read it.
 """
 
-from sdgs.metrics._multilabel import (
-    METRICS,
-    Metric,
-    accuracy,
-    evaluate,
-    evaluate_labels,
-    f1,
-    hamming_loss,
-    precision,
-    recall,
-)
+from sdgs.metrics._multilabel import METRICS, accuracy, evaluate, evaluate_labels, f1, hamming_loss, precision, recall
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "accuracy",
-    "evaluate",
-    "evaluate_labels",
-    "f1",
-    "hamming_loss",
-    "precision",
-    "recall",
-]
+__all__ = ["METRICS", "accuracy", "evaluate", "evaluate_labels", "f1", "hamming_loss", "precision", "recall"]

@@ -64,7 +64,7 @@ def model_content(
     f1, mistakes = _rank_mistakes(true, predicted, samples.probabilities)
     n_explained = ExplainedSamples.max_samples(max_explained, shape, float(true.sum(axis=1).mean()))
     rows = _choose_explained(mistakes, len(true), n_explained)
-    explained = _explain(model, samples, rows, feature_names, labels, shape)
+    explained = _explain(model, samples, rows, {"feature_names": feature_names, "label_names": labels}, shape)
     return {
         "title": title,
         "version": __version__,
@@ -192,22 +192,16 @@ def _choose_explained(mistakes: NDArray[np.intp], n: int, n_explained: int) -> N
 
 
 def _explain(
-    model: Any,
-    samples: _Samples,
-    rows: NDArray[np.intp],
-    feature_names: Any,
-    label_names: NDArray[Any],
-    shape: tuple[int, int] | None,
+    model: Any, samples: _Samples, rows: NDArray[np.intp], names: dict[str, Any], shape: tuple[int, int] | None
 ) -> ExplainedSamples:
     explained = ExplainedSamples(shape)
     if not rows.size:
         return explained
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_", None)
-    if feature_names is None and shape is not None and not hasattr(model, "feature_names_in_"):
-        feature_names = [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
+    if names["feature_names"] is None:
+        names["feature_names"] = getattr(model, "feature_names_", None)
+    if names["feature_names"] is None and shape is not None and not hasattr(model, "feature_names_in_"):
+        names["feature_names"] = [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
     X, true, predicted = _rows(samples.X, rows), samples.true[rows], samples.predicted[rows]
-    names = {"feature_names": feature_names, "label_names": label_names}
     by_prediction, by_truth = model.explain(X, predicted, **names), model.explain(X, true, **names)
     for i, row in enumerate(rows):
         explained.add(int(row), by_prediction[i], None if np.array_equal(true[i], predicted[i]) else by_truth[i])
@@ -220,13 +214,12 @@ def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:
     counts = true[:, labels].T.astype(np.int64) @ true[:, labels].astype(np.int64)
     support = np.diag(counts)
     union = support[:, None] + support - counts
+    shares, order = counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(union, 1))
     angles = label_angles([model.components_[i] for i in labels])
-    order = angles.order() if len(labels) > 1 else np.array([0])
+    angle_order = angles.order() if len(labels) > 1 else np.array([0])
     return {
-        "cooccurrence": _ordered_map(
-            labels, counts / np.maximum(support, 1)[:, None], leaves_of(counts / np.maximum(union, 1))
-        ),
-        "subspaces": _ordered_map(labels, angles.shared, order),
+        "cooccurrence": _ordered_map(labels, shares, order),
+        "subspaces": _ordered_map(labels, angles.shared, angle_order),
     }
 
 

@@ -69,5 +69,5 @@ function images(explained) {
     canvas.setAttribute("aria-label", `An image: ${name}`);
     box.append(make("figure", {}, canvas, make("figcaption", {}, name)));
   });
-  return [box, make("p", { class: "muted" }, `All images have one scale, up to ${number(explained.limit)}. Dark is positive, orange negative, blue missing.`)];
+  return [box, make("p", { class: "muted" }, `All images have one scale, up to ${number(explained.limit)}. Orange is negative, blue missing.`)];
 }

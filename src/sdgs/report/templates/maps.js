@@ -43,7 +43,7 @@ function drawMap(figure, map, describePair) {
     const width = Math.max(canvas.clientWidth, 200), ratio = devicePixelRatio || 1, pen = canvas.getContext("2d");
     const font = `${Math.min(Math.max(0.6 * width / (size + 8), 7), 12)}px system-ui, sans-serif`;
     pen.font = font;
-    left = Math.min(Math.max(...names.map(name => pen.measureText(name).width)) + 8, width * 0.3);
+    left = Math.min(Math.max(28, ...names.map(name => pen.measureText(name).width + 8)), width * 0.3);  // 28: room for "0 %"
     side = Math.min((width - left) / size, 46);
     const height = left + side * size + 26, gap = side < 14 ? -0.3 : 1;  // small cells overlap: thin lines between them would make the map pale
     canvas.width = Math.round(width * ratio);
