@@ -1,6 +1,6 @@
 """Import the records of `sdgs reproduce --beyond` into docs/results/accuracy.csv.
 
-``python docs/import_results.py FOLDER SOURCE`` averages the records of ``FOLDER/beyond`` over seeds, and replaces the rows
+``python docs/import_results.py FOLDER SOURCE`` averages the records of ``FOLDER/beyond`` over seeds, and replaces rows
 of the same data set, condition and method. ``SOURCE`` is a row of docs/results/sources.csv. Then run `make results`.
 """
 
