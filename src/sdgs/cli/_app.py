@@ -39,23 +39,10 @@ class CommandGroup(TyperGroup):
                 exit_with_error("There is not enough memory. Use fewer samples or features.")
             except BrokenPipeError:  # the reader of the output has closed it
                 raise
-            except (OSError, ValueError) as error:
-                if not _is_file_error(error):
-                    raise
-                exit_with_error(_format_error(error))
-
-
-def _is_file_error(error: Exception) -> bool:
-    """Whether an error is about a file, and not a bug."""
-    from sdgs.datasets import DataFileError
-
-    return isinstance(error, OSError | DataFileError | sdgs.ModelFileError)
-
-
-def _format_error(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}."
-    return str(error)
+            except (OSError, sdgs.datasets.DataFileError, sdgs.ModelFileError) as error:  # other errors are bugs
+                if isinstance(error, OSError) and error.filename:
+                    exit_with_error(f"{error.filename}: {error.strerror}.")
+                exit_with_error(str(error))
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)

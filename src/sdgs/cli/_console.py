@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -57,19 +57,8 @@ def require_module(module: str, purpose: str, *, extra: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print JSON, in which NaN and infinity, which JSON does not have, are null."""
-    typer.echo(json.dumps(_json_value(value), ensure_ascii=False, indent=2))
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _json_value(item) for key, item in value.items()}
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
-        return [_json_value(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    typer.echo(json.dumps(finite, ensure_ascii=False, indent=2))
 
 
 def format_sizes(X: Any, n_labels: int) -> str:

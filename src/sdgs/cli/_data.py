@@ -1,7 +1,6 @@
 """`sdgs data`."""
 
-from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -80,7 +79,11 @@ def get(
         )
     for name in selected:
         with progress_bar(f"Downloading {name}", None) as show:
-            folder = fetch(name, mirror=mirror, data_home=data_home, progress=_show_file(show))
+
+            def show_file(file: str, done: int, total: int | None, show: Any = show) -> None:
+                show(done, f"{file} {done / 1e6:.1f}{f' of {total / 1e6:.1f}' if total else ''} MB")
+
+            folder = fetch(name, mirror=mirror, data_home=data_home, progress=show_file)
         out().print(f"{name}: {escape(str(folder))}", soft_wrap=True)
 
 
@@ -108,12 +111,6 @@ def check(names: Names = None, data_home: DataHome = None, json: Json = False) -
     if n_wrong:
         first = next(name for name, files in wrong.items() if files)
         exit_with_error(f"Files that are missing or different: {n_wrong}. To download them: sdgs data get {first}")
-
-
-def _show_file(show: Callable[[float, str], None]) -> Callable[[str, int, int | None], None]:
-    return lambda file, done, total: show(
-        done, f"{file} {done / 1e6:.1f}{f' of {total / 1e6:.1f}' if total else ''} MB"
-    )
 
 
 def _check_names(names: list[str] | None) -> list[str]:

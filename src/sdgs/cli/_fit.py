@@ -184,12 +184,9 @@ def _check_columns(test: Path, named: NamedModel, label_column: str | None) -> N
 
 
 def _train(model: Any, X: Any, Y: Any) -> None:
-    with progress_bar("Training", 1) as show:
-        model._progress = show
-        try:
+    try:
+        with progress_bar("Training", 1) as show:
+            model._progress = show
             model.fit(X, Y)
-        except ValueError as error:
-            message = str(error)
-        else:
-            return
-    exit_with_error(message)
+    except ValueError as error:
+        exit_with_error(str(error))

@@ -19,7 +19,6 @@ from sdgs.datasets.readers._number_parsing import FALSE_WORDS, TRUE_WORDS
 from sdgs.datasets.readers._open import MAX_BYTES, open_stream, read_lines
 
 _MAX_CATEGORIES = 50  # a nominal attribute with more values is an identifier
-_ROWS_PER_CHUNK = 1024  # a list of floats takes four times the memory of an array
 
 # liac-arff's own expression for {a,b,c} can take exponential time to reject a bad list. This one cannot, because its
 # parts are possessive.
@@ -92,30 +91,24 @@ class _CheckedLines:
 
     def __init__(self, path: Path, max_bytes: int | None) -> None:
         self.path, self.max_bytes = path, max_bytes
-        self.number = 0
+        self.number, self.in_data = 0, False  # whether the lines so far include @data
         self.names: dict[str, None] = {}  # of the attributes so far, in order
 
     def error(self, problem: str) -> DataFileError:
         return DataFileError(f"{self.path}, line {self.number}: {problem}.")
 
     def first_row_is_sparse(self) -> bool:
-        in_data = False
-        for line in self:
-            if in_data and line and line[0] != "%":
-                return line[0] == "{"
-            in_data = in_data or line[:5].lower() == "@data"
-        return False
+        return next((line[0] == "{" for line in self if self.in_data and line and line[0] != "%"), False)
 
     def __iter__(self) -> Iterator[str]:
-        in_data = False
         with open_stream(self.path) as stream:
             for text in read_lines(stream, self.max_bytes):
                 self.number += 1
                 line = text.strip()
-                if not in_data and line[:10].lower() == "@attribute":
+                if not self.in_data and line[:10].lower() == "@attribute":
                     line = self._check_attribute(line)
-                in_data = in_data or line[:5].lower() == "@data"
                 yield line
+                self.in_data = self.in_data or line[:5].lower() == "@data"
 
     def _check_attribute(self, line: str) -> str:
         match = _ATTRIBUTE.match(line)
@@ -151,15 +144,10 @@ def _attribute_type(type_: Any) -> AttributeType:
 def _dense_values(rows: Any, types: Sequence[AttributeType]) -> NDArray[np.float64]:
     """All rows as float64: numbers, indices of categories, and NaN for missing values and text."""
     converters = [_converter(type_) for type_ in types]
-    chunks: list[NDArray[np.float64]] = []
-    chunk: list[list[float]] = []
-    for row in rows:
-        chunk.append([np.nan if value is None else to(value) for value, to in zip(row, converters, strict=True)])
-        if len(chunk) == _ROWS_PER_CHUNK:
-            chunks.append(np.asarray(chunk))
-            chunk = []
-    chunks.append(np.asarray(chunk, dtype=np.float64).reshape(len(chunk), len(types)))
-    return np.concatenate(chunks)
+    return np.fromiter(
+        ([np.nan if value is None else to(value) for value, to in zip(row, converters, strict=True)] for row in rows),
+        dtype=np.dtype((np.float64, (len(types),))),
+    )
 
 
 def _sparse_values(rows: Any, types: Sequence[AttributeType]) -> csr_array:

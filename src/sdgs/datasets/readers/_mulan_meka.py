@@ -87,18 +87,14 @@ def meka_dataset(table: ArffTable, path: Path) -> Dataset:
 
 def read_label_names(path: Path) -> list[str]:
     """The names in Mulan's XML file of labels, in their order."""
-    labels = []
-    try:
-        with open_stream(path) as stream:
-            for _, node in iterparse(stream.file, events=("start",), forbid_dtd=True):
-                if node.tag.rsplit("}", 1)[-1] == "label":
-                    if not node.get("name"):
-                        raise DataFileError(f"{path}: a label has no name.")
-                    labels.append(node.get("name"))
-    except DataFileError:
-        raise
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
+    with open_stream(path) as stream:
+        try:
+            nodes = [node for _, node in iterparse(stream.file, events=("start",), forbid_dtd=True)]
+        except (ParseError, DefusedXmlException, ValueError) as error:
+            raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
+    labels = [node.get("name") for node in nodes if node.tag.rsplit("}", 1)[-1] == "label"]
     if not labels:
         raise DataFileError(f"{path}: there are no labels in it. Expected <label name=...> in <labels>.")
+    if not all(labels):
+        raise DataFileError(f"{path}: a label has no name.")
     return labels

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 MISSING_WORDS = {"", "?", "na", "n/a", "nan", "null", "none"}
 TRUE_WORDS, FALSE_WORDS = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
 _FEATURE_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}  # shorter words may be categories
+_NOT_A_NUMBER = "not a number"
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -50,22 +51,21 @@ def _parse_number(cell: str, row: int) -> float:
     if not math.isfinite(value):
         if _DECIMAL_COMMA.fullmatch(text):
             raise BadCellError(row, cell, "a number with a decimal comma", "Save the file with decimal points.")
-        raise BadCellError(row, cell, "infinite" if math.isinf(value) else "not a number")
+        raise BadCellError(row, cell, "infinite" if math.isinf(value) else _NOT_A_NUMBER)
     return value
 
 
 def count_text_cells(cells: Sequence[str]) -> int:
     """Cells that are text, and not a number with a typing error."""
-    return sum(_is_text(cell.strip().lower()) for cell in cells)
+    return sum(_is_text(cell) for cell in cells)
 
 
-def _is_text(text: str) -> bool:
-    if text in MISSING_WORDS or text in _FEATURE_WORDS or _DECIMAL_COMMA.fullmatch(text):
-        return False
+def _is_text(cell: str) -> bool:
     try:
-        return math.isnan(float(text)) or "_" in text
-    except ValueError:
-        return True
+        _parse_number(cell, 0)
+    except BadCellError as error:
+        return error.problem == _NOT_A_NUMBER
+    return False
 
 
 def parse_binary(cells: Sequence[str]) -> NDArray[np.float64]:

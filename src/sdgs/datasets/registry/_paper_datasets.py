@@ -1,9 +1,13 @@
-"""The paper's eleven data sets, from ``paper_datasets.toml``: sizes, sources, citations, and checksums of files."""
+"""The paper's eleven data sets, with the paper's split into training and test samples.
 
-import tomllib
+``paper_datasets.csv`` has sizes, sources and citations; ``paper_datasets.sha256`` has the checksums of the files, as
+``sha256sum`` writes them.
+"""
+
+import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 _SOURCES = {
     "mulan": "Mulan's repository, github.com/tsoumakas/mulan at commit 43f6389, byte for byte",
@@ -33,10 +37,14 @@ class Entry:
 
 
 def _read_registry() -> dict[str, Entry]:
+    folder = Path(__file__).parent
+    checksums = [line.split() for line in (folder / "paper_datasets.sha256").read_text("utf-8").splitlines()]
     registry = {}
-    for name, table in tomllib.loads(Path(__file__).with_name("paper_datasets.toml").read_text("utf-8")).items():
-        size, source = table.pop("size"), _SOURCES[table.pop("source")]
-        registry[name] = Entry(name, source=source, **size, **table)
+    for row in csv.DictReader((folder / "paper_datasets.csv").read_text("utf-8").splitlines()):
+        fields: dict[str, Any] = {key: int(value) if key.startswith("n_") else value for key, value in row.items()}
+        fields["source"], prefix = _SOURCES[row["source"]], f"{row['name']}/"
+        files = {path.removeprefix(prefix): checksum for checksum, path in checksums if path.startswith(prefix)}
+        registry[row["name"]] = Entry(**fields, files=files)
     return registry
 
 
