@@ -1,7 +1,8 @@
 """Import the records of `sdgs reproduce --beyond` into docs/results/accuracy.csv.
 
 ``python docs/import_results.py FOLDER SOURCE`` averages the records of ``FOLDER/beyond`` over seeds, and replaces rows
-of the same data set, condition and method. ``SOURCE`` is a row of docs/results/sources.csv. Then run `make results`.
+of the same data set, condition and method, and draws the curves of damaged data again from all rows. ``SOURCE`` is a
+row of docs/results/sources.csv. Then run `make results`.
 """
 
 import csv
@@ -14,7 +15,9 @@ from statistics import fmean, stdev
 from render_results import DEFAULTS, MEAN, MEASURES, OURS, read_records
 
 from sdgs.datasets import REGISTRY
-from sdgs.experiments._extended_comparison import TITLES
+from sdgs.experiments._extended_comparison import DIGITS, TITLES
+from sdgs.experiments._extended_tables import MeanResult
+from sdgs.experiments._figures import damage_curves
 from sdgs.experiments._result_tables import title_of
 
 COLUMNS = ("dataset", "condition", "percent", "method", "metric", "mean", "sd", "seeds", "source")
@@ -55,6 +58,27 @@ def fit_cost_rows(groups, source):
         yield MEAN, "clean", "0", TITLES["sdgs-cv"], f"fit_cpu_ratio_{name}", f"{value:.1f}", "", "", source
 
 
+def draw_curves(folder):
+    """F1 against the share of damaged entries, as two pictures."""
+    names = {title_of(dataset): dataset for dataset in (*REGISTRY, DIGITS)}
+    methods, kinds = ({title: key for key, title in table.items()} for table in (TITLES, CONDITIONS))
+    results = [
+        MeanResult(
+            names[row["dataset"]],
+            kinds[row["condition"]],
+            float(row["percent"]) / 100,
+            methods[row["method"]],
+            {"f1": float(row["mean"])},
+            *(0.0, 1, 0.0, 0.0),  # not drawn
+        )
+        for row in read_records("accuracy")
+        if row["condition"] != "clean" and row["metric"] == "f1"
+    ]
+    for kind, condition in CONDITIONS.items():
+        if kind != "clean":
+            (folder / f"{condition}-entries.svg").write_text(damage_curves(results, kind))
+
+
 def main(folder, source):
     """Replace rows, and keep the order of the others."""
     assert (TITLES["sdgs-cv"], TITLES["sdgs"]) == (OURS, DEFAULTS)
@@ -63,6 +87,7 @@ def main(folder, source):
     rows |= {row[:5]: row for row in rows_from_records(folder, source)}
     with (Path(__file__).parent / "results" / "accuracy.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows.values()])
+    draw_curves(Path(__file__).parent / "images")
 
 
 if __name__ == "__main__":
