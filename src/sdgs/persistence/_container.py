@@ -191,11 +191,8 @@ def _check_header(header: dict[str, Any], size: int) -> dict[str, tuple[str, tup
 
 
 def _is_shape(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= 2
-        and all(type(item) is int and 0 <= item <= _MAX_DIMENSION for item in value)
-    )
+    is_short_list = isinstance(value, list) and len(value) <= 2
+    return is_short_list and all(type(number) is int and 0 <= number <= _MAX_DIMENSION for number in value)
 
 
 class CheckedArrays:
@@ -211,9 +208,7 @@ class CheckedArrays:
             raise ValueError(f"the array {name} is missing.")
         if array.dtype.kind not in kind:
             raise ValueError(f"{name} has dtype {array.dtype}.")
-        if len(array.shape) != len(shape) or any(
-            expected not in (None, size) for size, expected in zip(array.shape, shape, strict=True)
-        ):
+        if array.ndim != len(shape) or any(n not in (None, m) for m, n in zip(array.shape, shape, strict=True)):
             raise ValueError(f"{name} has shape {array.shape}.")
         if finite and not np.isfinite(array).all():
             raise ValueError(f"{name} has entries that are not finite.")
