@@ -7,12 +7,41 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn import config_context
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import sdgs
+from helpers import FAST_LIBRARIES
 from sdgs.cli import app
 from sdgs.datasets import make_label_subspaces, read
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests of other array libraries unless SciPy was loaded for them: ``make test`` runs them separately."""
+    if os.environ.get("SCIPY_ARRAY_API") != "1":
+        skip = pytest.mark.skip(reason="needs SCIPY_ARRAY_API=1 in the environment: see make test")
+        for item in items:
+            if item.get_closest_marker("array_api"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(params=[*FAST_LIBRARIES, "strict"])
+def elsewhere(request):
+    """A function that converts a NumPy array to one of another library, or on another device."""
+    if request.param == "strict":
+        xp = pytest.importorskip("array_api_strict")
+        convert = lambda array: xp.asarray(array, device=xp.Device("device1"))  # noqa: E731
+    elif request.param == "cupy":
+        convert = pytest.importorskip("cupy").asarray
+    else:
+        torch = pytest.importorskip("torch")
+        if request.param == "cuda" and not torch.cuda.is_available():
+            pytest.skip("no CUDA device")
+        torch.set_num_threads(1)  # threads slow down batches of small matrices
+        convert = lambda array: torch.asarray(array, device="cuda" if request.param == "cuda" else "cpu")  # noqa: E731
+    with config_context(array_api_dispatch=True):
+        yield convert
 
 
 @pytest.fixture(scope="session")
@@ -50,8 +79,8 @@ def subspaces():
 
 
 @pytest.fixture
-def own_words():
-    """Samples of few words, of which every label has some of its own; and the labels."""
+def word_counts():
+    """Mostly zero samples with three columns associated with each label; and the labels."""
     rng = np.random.default_rng(1)
     Y = rng.random((240, 6)) < 0.25
     X = (rng.random((240, 90)) < 0.08).astype(float)
@@ -63,7 +92,7 @@ def own_words():
 
 @pytest.fixture(scope="session")
 def write_mulan():
-    """A function that writes a small data set in Mulan's format, in a folder of its own."""
+    """A function that writes a small data set in Mulan's format to ``folder / name``."""
 
     def write(folder, name, n_train=60, n_test=30, seed=0):
         data = make_label_subspaces(n_train + n_test, 12, 4, n_components=2, noise=0.2, random_state=seed)
@@ -84,15 +113,12 @@ def write_mulan():
 
 
 @pytest.fixture(scope="session")
-def made_records(tmp_path_factory, write_mulan):
-    """Folder of the small data sets one, two and three, and the records of an undisturbed run with two seeds."""
-    from sdgs.experiments import Protocol, run
-
-    home, folder = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("undisturbed")
+def small_data_home(tmp_path_factory, write_mulan):
+    """A folder with the small data sets one, two and three."""
+    home = tmp_path_factory.mktemp("data")
     for seed, name in enumerate(("one", "two", "three")):
         write_mulan(home, name, seed=seed)
-    run(Protocol(datasets=("one", "two", "three"), seeds=(0, 1)), folder, data_home=home)
-    return home, folder
+    return home
 
 
 @pytest.fixture
@@ -105,7 +131,7 @@ def run(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def songs(tmp_path_factory):
-    """A folder with the same songs as CSV, Parquet, ARFF and svmlight, and models of them."""
+    """A folder with the same data set as CSV, Parquet, ARFF and svmlight, and models that were fitted to it."""
     folder = tmp_path_factory.mktemp("songs")
     data = make_label_subspaces(150, 6, 3, n_components=2, noise=0.1, random_state=0)
     features, labels = [f"f{j}" for j in range(6)], ["is_calm", "is_sad", "is_[odd]"]
@@ -132,7 +158,7 @@ def songs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def expected(songs):
-    """The songs to test on, and what the model says of them: labels and probabilities."""
+    """The test part of ``songs``, and the model's predictions for it: labels and probabilities."""
     test = read(songs / "test.csv", labels=["is_*"])
     model = sdgs.load(songs / "songs.sdgs")
     return test, model.predict(test.X).toarray(), model.predict_proba(test.X)

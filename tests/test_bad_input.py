@@ -120,7 +120,7 @@ def test_the_classifier_rejects_input():
         ({"components": []}, "components is empty"),
         ({"components": None}, "components is empty"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
-        ({"components": [np.eye(3)]}, r"components\[0\] must have shape \(r, 4\), one column a feature of X"),
+        ({"components": [np.eye(3)]}, r"components\[0\] must have shape \(r, 4\), one column per feature of X"),
         ({"components": [BASIS[0], np.ones(4)]}, r"components\[1\] must have shape"),
         ({"components": [BASIS[0], 2 * BASIS[1]]}, r"components\[1\] must have orthonormal rows"),
         ({"components": [BASIS[0] * np.nan]}, r"components\[0\] must have orthonormal rows"),
@@ -162,7 +162,7 @@ def test_metrics_reject_values_for_empty_label_sets():
     [
         (make_composite_digits, {"n_samples": 0}, "n_samples must be an integer >= 1"),
         (make_composite_digits, {"max_labels": 11}, "max_labels must be at most 10"),
-        (make_composite_digits, {"spikes": 2}, r"spikes is a share of all entries and must be in \[0, 1\]"),
+        (make_composite_digits, {"spikes": 2}, r"spikes must be a share of the entries in \[0, 1\], got 2"),
         (make_composite_digits, {"subset": "some"}, "subset must be one of 'all', 'train', 'test'"),
         (make_label_subspaces, {"n_components": 101}, r"n_components \(101\) must be at most n_features \(100\)"),
         (make_label_subspaces, {"labels_per_sample": 11}, r"labels_per_sample \(11\) at most n_labels \(10\)"),
