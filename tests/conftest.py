@@ -79,8 +79,8 @@ def subspaces():
 
 
 @pytest.fixture
-def own_words():
-    """Samples of few words, of which every label has some of its own; and the labels."""
+def word_counts():
+    """Mostly zero samples with three columns associated with each label; and the labels."""
     rng = np.random.default_rng(1)
     Y = rng.random((240, 6)) < 0.25
     X = (rng.random((240, 90)) < 0.08).astype(float)

@@ -162,7 +162,7 @@ def test_metrics_reject_values_for_empty_label_sets():
     [
         (make_composite_digits, {"n_samples": 0}, "n_samples must be an integer >= 1"),
         (make_composite_digits, {"max_labels": 11}, "max_labels must be at most 10"),
-        (make_composite_digits, {"spikes": 2}, r"spikes is a share of all entries and must be in \[0, 1\]"),
+        (make_composite_digits, {"spikes": 2}, r"spikes must be a share of the entries in \[0, 1\], got 2"),
         (make_composite_digits, {"subset": "some"}, "subset must be one of 'all', 'train', 'test'"),
         (make_label_subspaces, {"n_components": 101}, r"n_components \(101\) must be at most n_features \(100\)"),
         (make_label_subspaces, {"labels_per_sample": 11}, r"labels_per_sample \(11\) at most n_labels \(10\)"),

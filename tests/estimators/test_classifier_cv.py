@@ -11,24 +11,31 @@ from sdgs.coding import group_lasso
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.readout import _features
 from sdgs.readout._calibration import fit_calibration
-from sdgs.readout._landmark_kernel import landmark_number
 from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._samples import ArraySamples
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
-from sdgs.selection._cost_model import relative_cost
+from sdgs.selection._cost_model import CostModel
 
 
 class RecordingCV(SDGSClassifierCV):
-    """Records the results of the search, and what candidates are evaluated on."""
-
-    def _evaluator(self, samples, labels, context, penalties, max_samples=None):
-        evaluator = super()._evaluator(samples, labels, context, penalties, max_samples)
-        self.evaluators_ = [*getattr(self, "evaluators_", []), (penalties, evaluator.rows.size)]
-        return evaluator
+    """Has the results of the search as an attribute."""
 
     def _set_results(self, best, results, seconds, averaged):
         self.results_ = results
         super()._set_results(best, results, seconds, averaged)
+
+
+@pytest.fixture
+def evaluators(monkeypatch):
+    """The penalties and the number of samples of each evaluator, as they are created."""
+    created, init = [], CandidateEvaluator.__init__
+
+    def recorded(self, samples, labels, context, penalties, *args, **options):
+        init(self, samples, labels, context, penalties, *args, **options)
+        created.append((penalties, self.rows.size))
+
+    monkeypatch.setattr(CandidateEvaluator, "__init__", recorded)
+    return created
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +119,9 @@ def test_the_budget_is_kept(digits):
     train = digits[0]
     small, large = (SDGSClassifierCV(budget=b, random_state=0).fit(train.X, train.Y) for b in (1.0, 6.0))
 
-    def cost(params, n):
-        number = landmark_number("auto", n, sparse=False)
-        return relative_cost(PipelineParameters(**params), 10, 64, number, sparse=False)
+    def cost(params, n_train):
+        costs = CostModel((len(train.X), 64, 10), len(train.X), 3, "auto", sparse=False)
+        return costs.relative_cost(PipelineParameters(**params), n_train)
 
     costs = [
         sum(0.75 * cost(params, len(train.X) * 2 // 3) for params in m.cv_results_["params"])
@@ -165,17 +172,17 @@ def test_scores_are_averaged(digits):
     assert not np.allclose(scores[0], scores[1])
 
 
-def test_candidates_are_evaluated_on_some_of_many_samples(digits):
+def test_candidates_are_evaluated_on_some_of_many_samples(digits, evaluators):
     train, test = digits
-    model = RecordingCV(max_rows=300, budget=5, random_state=0).fit(train.X, train.Y)
-    assert [n_samples for _, n_samples in model.evaluators_] == [300, 800]
+    model = SDGSClassifierCV(max_rows=300, budget=5, random_state=0).fit(train.X, train.Y)
+    assert [n_samples for _, n_samples in evaluators] == [300, 800]
     assert metrics.f1(test.Y, model.predict(test.X)) > 0.8
 
 
-def test_on_all_samples_penalties_near_the_best_are_tried(digits):
+def test_on_all_samples_penalties_near_the_best_are_tried(digits, evaluators):
     options = {"n_components": 2, "hubers": None, "gammas": None, "scaling": "rows", "max_rows": 200}
-    model = RecordingCV(**options, random_state=0).fit(digits[0].X, digits[0].Y)
-    all_penalties, nearby = (penalties for penalties, _ in model.evaluators_)
+    model = SDGSClassifierCV(**options, random_state=0).fit(digits[0].X, digits[0].Y)
+    all_penalties, nearby = (penalties for penalties, _ in evaluators)
     averaged = [p for p, used in zip(model.cv_results_["penalty"], model.cv_results_["averaged"], strict=True) if used]
     indices = [all_penalties.index(penalty) for penalty in averaged]
     assert nearby == all_penalties[max(min(indices) - 2, 0) : max(indices) + 3]

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from corruption import with_missing_entries, with_spikes
+from helpers import in_small_blocks
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
 from sdgs.datasets import make_label_subspaces
 
@@ -62,3 +63,16 @@ def test_algorithm_1_as_printed_is_an_option_of_decompose_alone(estimator):
     with pytest.raises(ValueError, match=r"solver must be one of 'brp', 'svd'; got 'brp-fresh'\."):
         estimator.fit(data.X, data.Y)
     assert len(decompose(data.X, data.Y, n_components=1, solver="brp-fresh", tol=0.1, random_state=0).components) == 2
+
+
+@pytest.mark.parametrize("readout", ["ridge", "norm"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_many_samples_are_predicted_by_blocks(digits, readout, form):
+    train, test = digits
+    model = SDGSClassifier(2, readout=readout, random_state=0).fit(train.X[:300], form(train.Y[:300]))
+    X, blockwise = form(np.tile(test.X, (5, 1))), in_small_blocks(model)  # 2500 samples
+    np.testing.assert_allclose(blockwise.decision_function(X), model.decision_function(X), atol=1e-9)
+    actual, expected = blockwise.predict(X), model.predict(X)
+    assert issparse(actual) == (form is csr_array)
+    np.testing.assert_array_equal(*(Y.toarray() if issparse(Y) else Y for Y in (actual, expected)))
+    assert [block.shape[0] for block in blockwise._row_blocks(X)] == [1024, 1024, 452]

@@ -1,7 +1,7 @@
-"""Arrays of other libraries than NumPy, such as those on a GPU: to the host and back, and what the standard leaves out.
+"""Arrays of other libraries, such as those on a GPU: to the host and back, and functions that the standard lacks.
 
-scikit-learn hands them on as they are under ``config_context(array_api_dispatch=True)``, and turns them into NumPy's
-otherwise. So what comes through the door says where to compute: the rest follows the arrays it is given.
+scikit-learn passes them on under ``config_context(array_api_dispatch=True)``, and converts them to NumPy arrays
+otherwise. So the validated X decides where to compute, and everything else follows the arrays it gets.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ def namespace(X: Any) -> Any:
 
 
 def on_host(X: Any) -> bool:
-    """Whether ``X`` is NumPy's or SciPy's."""
+    """Whether ``X`` is an array of NumPy or SciPy."""
     return isinstance(X, np.ndarray | np.generic) or issparse(X)
 
 
 def is_dispatched(X: Any) -> bool:
-    """Whether ``X`` is an array of another library, and the user asked that it be computed with there."""
+    """Whether ``X`` is an array of another library, and the user has enabled array API dispatch."""
     if on_host(X) or not get_config()["array_api_dispatch"]:
         return False
     try:
@@ -42,7 +42,7 @@ def is_dispatched(X: Any) -> bool:
 
 
 def detach(X: Any) -> Any:
-    """``X`` itself, but for torch's gradients: every step of training would be kept for them."""
+    """``X`` without torch's gradients, for which every step of training would be stored."""
     return X.detach() if is_torch_array(X) else X
 
 
@@ -61,21 +61,21 @@ def to_host(X: Any) -> NDArray[Any]:
 
 
 def to_device_of(array: Any, X: Any) -> Any:
-    """``array``, of NumPy or where ``X`` is, as one of the library and on the device of ``X``."""
+    """``array``, of NumPy or already on the device of ``X``, as an array of the library and on the device of ``X``."""
     if on_host(X) or not on_host(array):
         return array
     native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return namespace(X).asarray(native, device=device(X))
 
 
-def take(X: Any, places: Any, axis: int = 0) -> Any:
-    """Entries or rows of an array at some places, none of which is negative.
+def take(X: Any, indices: Any, axis: int = 0) -> Any:
+    """Entries or rows of an array at some indices, none of which is negative.
 
-    That is not assumed by array-api-compat: to look for negative ones takes torch longer than to take.
+    array-api-compat checks for negative indices, which takes torch longer than the selection itself.
     """
     if is_torch_array(X):
-        return X.index_select(axis, places)
-    return namespace(X).take(X, places, axis=axis)
+        return X.index_select(axis, indices)
+    return namespace(X).take(X, indices, axis=axis)
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -88,69 +88,69 @@ def expit(x: Any) -> Any:
     return special.expit(x) if on_host(x) else 0.5 * (1 + namespace(x).tanh(0.5 * x))
 
 
-def put(flat: Any, places: Any, values: Any) -> Any:
-    """``flat`` (size,) or (size, m) with new values at some places; in place where it can be.
+def put(X: Any, indices: Any, values: Any) -> Any:
+    """``X`` (n,) or (n, m) with new values at some indices of the first axis; in place if the library allows it.
 
-    A place is named once, or always with the same value.
+    An index that occurs twice must have the same value both times.
     """
-    if is_torch_array(flat):
-        return flat.index_copy_(0, places, values)
-    if _in_place(flat):
-        flat[places] = values
-        return flat
-    changed = to_host(flat).copy()
-    changed[to_host(places)] = to_host(values)
-    return to_device_of(changed, flat)
+    if is_torch_array(X):
+        return X.index_copy_(0, indices, values)
+    if _is_writable(X):
+        X[indices] = values
+        return X
+    changed = to_host(X).copy()
+    changed[to_host(indices)] = to_host(values)
+    return to_device_of(changed, X)
 
 
 def copy_into(target: Any, values: Any) -> Any:
-    """``values``, in the memory of ``target`` where that can be."""
-    if _in_place(target):
+    """``values``, in the memory of ``target`` if the library allows it."""
+    if _is_writable(target):
         target[...] = values
         return target
     return values
 
 
-def _in_place(X: Any) -> bool:
+def _is_writable(X: Any) -> bool:
     return on_host(X) or is_torch_array(X) or is_cupy_array(X)
 
 
 class CudaGraphRunner:
-    """Does work that is the same every time, on the same memory: on a CUDA device of torch it is launched in one go.
+    """Repeats the same work on the same memory; with torch on a CUDA device all of it is launched at once.
 
-    A launch from Python takes longer than a small product. The second time the work is recorded as a CUDA graph, for
-    the first time libraries load what they need, which cannot be recorded.
+    A launch from Python takes longer than a small product. The second call records the work as a CUDA graph, because
+    during the first one libraries load what they need, which cannot be recorded.
     """
 
     def __init__(self, X: Any) -> None:
         self._device = X.device if is_torch_array(X) and X.is_cuda else None
-        self._done_before = False
+        self._was_called = False
         self._graph: Any = None
 
     def __call__(self, work: Callable[[], None]) -> None:
-        """Do ``work``, which is not kept."""
-        if self._device is not None and self._done_before and self._graph is None:
-            self._graph = _recorded(work, self._device)
+        """Do ``work``, which is not referenced afterwards."""
+        if self._device is not None and self._was_called and self._graph is None:
+            self._graph = _record_graph(work, self._device)
             if self._graph is None:
                 self._device = None
         if self._graph is not None:
             self._graph.replay()
         else:
             work()
-        self._done_before = True
+        self._was_called = True
 
 
-_RECORDING = Lock()  # torch records one at a time
+_RECORDING = Lock()  # torch records one graph at a time
 
 
-def _recorded(work: Callable[[], None], device: Any) -> Any:
-    """A CUDA graph, or None where a library does what cannot be recorded; nothing is computed yet."""
+def _record_graph(work: Callable[[], None], device: Any) -> Any:
+    """A CUDA graph of the work, or None if it cannot be recorded; nothing is computed yet."""
     import torch
 
     cuda: Any = torch.cuda
     graph = cuda.CUDAGraph()
-    # A stream of the device of the arrays: torch's own is of that which was current when it recorded first. And the
-    # context around it, for torch does not leave the stream of a record that failed.
+    # The stream is one of the arrays' device, because torch's default is of the device that was current at its first
+    # recording. The outer context is needed because torch does not leave the stream of a recording that failed.
     with _RECORDING, cuda.stream(cuda.current_stream(device)):
         try:
             with cuda.graph(graph, stream=cuda.Stream(device), capture_error_mode="thread_local"):

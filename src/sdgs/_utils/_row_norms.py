@@ -1,4 +1,4 @@
-"""Small things that rows of a matrix need: unit norm at any scale, indices that others take."""
+"""Rows of unit norm at any scale, and CSR indices of 32 bits."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host
 
-_BLOCK_ENTRIES = 1 << 22  # looked at in one go
+_BLOCK_ENTRIES = 1 << 22  # entries that are processed at a time
 
 
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """A copy of ``X`` (dense or CSR) with rows of unit Euclidean norm, and the norms. Zero rows stay zero.
 
-    Each row is divided by its largest magnitude first, so that squares neither overflow nor vanish. A norm that
-    overflows is inf; the row is right all the same. Entries that are NaN, not observed, are taken to be as large as the
-    observed ones are on average: with m of p observed the norm is sqrt(p / m) times that of the observed ones.
+    Each row is divided by its largest magnitude first, so that squares neither overflow nor underflow. A norm that
+    overflows is inf, but its row is correct. Missing entries (NaN) count as large as the observed ones are on average:
+    with m of p entries observed the norm is sqrt(p / m) times that of the observed ones.
     """
     if not on_host(X):
-        return _unit_rows_elsewhere(X)
+        return _unit_rows_on_device(X)
     X = X.copy()
     step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
-    if issparse(X):  # as many stored entries, if rows are alike
+    if issparse(X):  # as many stored entries, if all rows have about as many
         step = max(int(_BLOCK_ENTRIES * X.shape[0] / max(X.nnz, 1)), 1)
     parts = [_row_sizes(X[start : start + step]) for start in range(0, X.shape[0], step)]
     largest, norms = (np.concatenate([part[i] for part in parts] or [np.empty(0, dtype=X.dtype)]) for i in (0, 1))
@@ -32,7 +32,7 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
         return X, largest * norms
 
 
-def _unit_rows_elsewhere(X: Any) -> tuple[Any, Any]:
+def _unit_rows_on_device(X: Any) -> tuple[Any, Any]:
     """The same for an array of another library."""
     xp = namespace(X)
     missing = xp.isnan(X)
@@ -47,7 +47,7 @@ def _unit_rows_elsewhere(X: Any) -> tuple[Any, Any]:
 
 
 def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
-    """The norms of the rows of ``X``, complete, where no square overflows or vanishes; None where one may."""
+    """The norms of the rows of ``X``, which has no missing entries; None if squares may overflow or underflow."""
     if issparse(X):
         ones = np.ones(X.shape[1], dtype=X.dtype)
         with np.errstate(over="ignore"):
@@ -61,9 +61,9 @@ def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
 
 
 def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
-    """The largest magnitude of each row, and the norm of what is left when the row is divided by it."""
+    """The largest magnitude of each row, and the norm of the row divided by it."""
     missing = np.isnan(X.data if issparse(X) else X)
-    values = _filled(X, missing) if missing.any() else X
+    values = _fill_with_zeros(X, missing) if missing.any() else X
     if issparse(X):
         largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
     else:
@@ -76,29 +76,29 @@ def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[A
         else np.einsum("ij,ij->i", values, values)
     )
     if missing.any():
-        gaps = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
-        squares = squares * (X.shape[1] / np.maximum(X.shape[1] - gaps, 1))
+        n_missing = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
+        squares = squares * (X.shape[1] / np.maximum(X.shape[1] - n_missing, 1))
     return largest, np.sqrt(squares).astype(X.dtype)
 
 
-def _filled(X: Any, missing: NDArray[np.bool_]) -> Any:
-    """``X`` with 0 for what is missing."""
+def _fill_with_zeros(X: Any, missing: NDArray[np.bool_]) -> Any:
+    """``X`` with 0 for missing entries."""
     if issparse(X):
         return csr_array((np.where(missing, 0, X.data), X.indices, X.indptr), shape=X.shape)
     return np.where(missing, 0, X)
 
 
 def narrow_indices(X: Any) -> Any:
-    """A CSR matrix with 32-bit indices where they suffice: much of scikit-learn takes no others. Shares the values."""
+    """A CSR matrix with 32-bit indices if they suffice, because much of scikit-learn needs them; values are shared."""
     if X.indices.dtype == np.int32 == X.indptr.dtype or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def _divide_rows(X: Any, by: NDArray[Any]) -> None:
-    """Divide each row of ``X`` by a number, in place; rows whose number is 0 are left alone."""
-    divisor = np.where(by > 0, by, 1).astype(X.dtype)
+def _divide_rows(X: Any, divisors: NDArray[Any]) -> None:
+    """Divide each row of ``X`` by a number, in place; 0 leaves a row unchanged."""
+    divisors = np.where(divisors > 0, divisors, 1).astype(X.dtype)
     if issparse(X):
-        X.data /= np.repeat(divisor, np.diff(X.indptr))
+        X.data /= np.repeat(divisors, np.diff(X.indptr))
     else:
-        X /= divisor[:, None]
+        X /= divisors[:, None]

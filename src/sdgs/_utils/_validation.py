@@ -1,4 +1,4 @@
-"""Checks at the door, shared by all that is public: one error that names the argument and says what to do."""
+"""Validation of arguments of public functions and estimators. Errors name the argument and say what to do."""
 
 import numbers
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to
 
 
 def is_dask_array(X: Any) -> bool:
-    """Whether X is one, told without loading Dask."""
+    """Whether X is a Dask array; Dask is not imported."""
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "chunks")
 
 
 def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed.
 
-    An array of another library stays one if the user asked for that: see :mod:`sdgs._utils._array_api`.
+    An array of another library stays one if array API dispatch is enabled: see :mod:`sdgs._utils._array_api`.
     """
     X = check_array(
         detach(X) if is_dispatched(X) else X,
@@ -36,15 +36,15 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
 
 
 def float_dtypes(X: Any) -> tuple[Any, Any]:
-    """What is computed in, as the library of ``X`` names it."""
+    """The types that are computed with, as the library of ``X`` names them."""
     xp = namespace(X) if is_dispatched(X) else np
     return xp.float64, xp.float32
 
 
 def canonical_csr(X: Any) -> Any:
-    """Sparse X as a csr_array (the star of a csr_matrix means another product), its entries in order, each stored once.
+    """Sparse X as a csr_array with sorted entries, each stored once; X itself if it is one, or is dense.
 
-    X itself where it is all that. What is given is not changed.
+    A csr_matrix is converted because its ``*`` is the matrix product. The argument is not changed.
     """
     if not issparse(X):
         return X
@@ -61,15 +61,15 @@ def has_missing(X: Any) -> bool:
         xp = namespace(X)
         return bool(xp.any(xp.isnan(X)))
     values = X.data if issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):  # the sum is the quick look: it is NaN if any entry is
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum is a fast check: it is NaN if any entry is
         return bool(np.isnan(values.sum()) and np.isnan(values).any())
 
 
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
-    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; refuses anything but a 2-D matrix of 0 and 1."""
+    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; rejects anything but a 2-D matrix of 0 and 1."""
     if issparse(Y):
         Y = Y.tocsc(copy=True)
-        Y.sum_duplicates()  # an entry stored twice is the sum of both
+        Y.sum_duplicates()  # an entry that is stored twice is the sum of both
     else:
         Y = to_host(Y) if is_dispatched(Y) else np.asarray(Y)
     if Y.ndim != 2:
@@ -78,8 +78,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
     if n_samples is not None and Y.shape[0] != n_samples:
         raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
-    values = Y.data if issparse(Y) else Y
-    positive = _positive(values, name)
+    positive = _is_one(Y.data if issparse(Y) else Y, name)
     if issparse(Y):
         indicator = csc_array((positive, Y.indices, Y.indptr), shape=Y.shape)
         indicator.eliminate_zeros()
@@ -87,12 +86,14 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         indicator = csc_array(positive)
     indicator.sort_indices()
     if some_positive and indicator.nnz == 0:
-        raise ValueError(f"{name} has no positive entry: no sample carries any label, so there is nothing to learn.")
+        raise ValueError(
+            f"{name} has no positive entry, so there is nothing to learn: at least one sample needs a label."
+        )
     return indicator
 
 
-def _positive(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    """Which of ``values`` are 1, if all are 0 or 1."""
+def _is_one(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Which of ``values`` are 1; rejects values other than 0 and 1."""
     if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
         with suppress(TypeError, ValueError):  # reported below
             values = values.astype(np.float64)
@@ -105,7 +106,7 @@ def _positive(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
 
 
 def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
-    """One rank for all labels, or one a label, as an array of ``n_labels`` integers."""
+    """One rank for all labels, or one per label, as an array of ``n_labels`` integers."""
     if np.ndim(n_components) > 0 and isinstance(n_components, Sequence | np.ndarray):
         ranks = list(n_components)
         if len(ranks) != n_labels:
@@ -132,38 +133,38 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
 
 
 def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:
-    """``size`` names, those of ``default`` if none are given, and x0, x1, ... if there are none either."""
+    """``names``, or else ``default``, or else x0, x1, ..., as an array of ``size`` objects."""
     if names is None:
         names = [f"x{j}" for j in range(size)] if default is None else default
-    found = np.empty(len(names), dtype=object)  # whatever they are, tuples among them
-    found[:] = list(names)
-    if found.size != size:
-        raise ValueError(f"{name} must have {size} names, got {found.size}.")
-    return found
+    array = np.empty(len(names), dtype=object)  # names may be tuples
+    array[:] = list(names)
+    if array.size != size:
+        raise ValueError(f"{name} must have {size} names, got {array.size}.")
+    return array
 
 
 def check_int(value: Any, name: str, *, minimum: int) -> int:
-    """``value`` as an int of at least ``minimum``; a float or a bool is refused."""
+    """``value`` as an int of at least ``minimum``; rejects floats and booleans."""
     if _is_real(value) and isinstance(value, numbers.Integral) and int(value) >= minimum:
         return int(value)
     raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
 
 
 def check_number(value: Any, name: str, *, positive: bool = False) -> float:
-    """``value`` as a finite float that is not negative, or with ``positive`` above zero."""
+    """``value`` as a finite float that is not negative, and with ``positive`` not zero either."""
     if _is_real(value) and np.isfinite(value) and (value > 0 or (value == 0 and not positive)):
         return float(value)
     raise ValueError(f"{name} must be a finite number {'> 0' if positive else '>= 0'}, got {value!r}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse anything but None and an integer other than 0."""
+    """Reject anything but None and an integer other than 0."""
     if n_jobs is not None and not (_is_real(n_jobs) and isinstance(n_jobs, numbers.Integral) and int(n_jobs) != 0):
         raise ValueError(f"n_jobs must be None or an integer other than 0 (-1 for all cores), got {n_jobs!r}.")
 
 
 def check_seed(random_state: Any) -> int:
-    """A seed drawn from None, an int or a RandomState."""
+    """A seed that is drawn from None, an int or a RandomState."""
     try:
         rng = check_random_state(random_state)
     except ValueError:
@@ -174,13 +175,15 @@ def check_seed(random_state: Any) -> int:
 
 
 def check_checkpoint(checkpoint: Any, random_state: Any) -> Path | None:
-    """The folder for what is computed so far, or None."""
+    """The folder of checkpoints, or None."""
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, str | Path) or not str(checkpoint) or Path(checkpoint).is_file():
         raise ValueError(f"checkpoint must be None or the path of a folder, got {checkpoint!r}.")
     if random_state is None:
-        raise ValueError("checkpoint needs a random_state: without one every call draws anew. Pass an integer.")
+        raise ValueError(
+            "checkpoint needs a random_state, because without one every call is different. Pass an integer."
+        )
     return Path(checkpoint)
 
 

@@ -22,13 +22,15 @@ from sdgs.distributed._training_actor import TrainingActor, send_rows
 class ActorPool:
     """One actor per worker, each with some of the rows. Results come in the order of the rows, and so do sums of them.
 
+    Options of :class:`TrainingActor`, such as ``max_memory_share``, are passed on to the actors.
+
     Attributes
     ----------
     bounds : list of (int, int)
         The first row of each actor, and the one after its last.
     """
 
-    def __init__(self, X: DaskRows, *, dense: bool) -> None:
+    def __init__(self, X: DaskRows, *, dense: bool, **actor_options: Any) -> None:
         self._client = X.client
         workers = worker_addresses(X.client)
         chains = X.split(len(workers))
@@ -37,17 +39,17 @@ class ActorPool:
         self._futures: list[Future] = []
         self._actors: list[Any] = []
         try:
-            self._start(X, chains, dense)
+            self._start(X, chains, dense, actor_options)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, X: DaskRows, chains: Sequence[Any], dense: bool) -> None:
-        p, sparse = X.shape[1], X.is_sparse and not dense
+    def _start(self, X: DaskRows, chains: Sequence[Any], dense: bool, actor_options: dict[str, Any]) -> None:
+        p, options = X.shape[1], {"sparse": X.is_sparse and not dense, **actor_options}
         keys = [f"sdgs-actor-{uuid4().hex}" for _ in chains]
         self._futures = [
             self._client.submit(
-                TrainingActor, (last - first, p), X.dtype, sparse=sparse, actor=True, workers=[worker], key=key
+                TrainingActor, (last - first, p), X.dtype, **options, actor=True, workers=[worker], key=key
             )
             for (first, last), worker, key in zip(self.bounds, self._workers, keys, strict=True)
         ]

@@ -17,7 +17,7 @@ from sdgs.decomposition._solvers import Solver, starts_from_last_subspace
 from sdgs.distributed._dask_rows import check_block
 from sdgs.distributed._k_largest import NumbersBetween, SortedSample, numbers_between, sample_sorted
 from sdgs.distributed._memmap_allocator import MemmapAllocator
-from sdgs.distributed._worker_alternation import DenseWorkerAlternation, SparseWorkerAlternation
+from sdgs.distributed._worker_alternation import SLAB_BYTES, DenseWorkerAlternation, SparseWorkerAlternation
 
 _MAX_MEMORY_SHARE = 0.5  # of a worker's memory for rows and error; beyond it dense ones are in memory-mapped files
 _PIECE_BYTES = 1 << 24  # of rows that are sent to the actor at a time
@@ -46,9 +46,15 @@ class TrainingActor:
     _state: DenseWorkerAlternation | SparseWorkerAlternation
 
     def __init__(
-        self, shape: tuple[int, int], dtype: Any, *, sparse: bool, max_memory_share: float = _MAX_MEMORY_SHARE
+        self,
+        shape: tuple[int, int],
+        dtype: Any,
+        *,
+        sparse: bool,
+        max_memory_share: float = _MAX_MEMORY_SHARE,
+        slab_bytes: int = SLAB_BYTES,
     ) -> None:
-        self._shape, self._dtype, self._sparse = shape, dtype, sparse
+        self._shape, self._dtype, self._sparse, self._slab_bytes = shape, dtype, sparse, slab_bytes
         self._sparse_blocks: dict[int, Any] = {}  # by the number of their first row
         self._missing = [np.empty(0, dtype=np.intp)]
         self._largest, self._stored_bytes = 0.0, 0
@@ -104,10 +110,9 @@ class TrainingActor:
             self._sparse_blocks.clear()
             self._state = SparseWorkerAlternation(X, rows, ranks, K, solver, seed, shared=shared)
         else:
-            missing = np.concatenate(self._missing)
-            self._state = DenseWorkerAlternation(
-                self._allocator, self._X, rows, ranks, K, solver, seed, shared=shared, missing=missing
-            )
+            arguments = (self._allocator, self._X, rows, ranks, K, solver, seed)
+            options = {"shared": shared, "missing": np.concatenate(self._missing), "slab_bytes": self._slab_bytes}
+            self._state = DenseWorkerAlternation(*arguments, **options)
         return self._state.total, self._state.energies
 
     @_on_one_thread

@@ -13,14 +13,14 @@ from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
 from sdgs.decomposition.backends._threads import ThreadPool
 from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingThreadPool
 
-_SLAB_BYTES = 1 << 25  # of R that is processed at a time
+SLAB_BYTES = 1 << 25  # of R that is processed at a time
 
 
 class DenseWorkerAlternation(DenseAlternation):
     """For dense rows, which may be in a memory-mapped file: operations on all rows go slab by slab."""
 
     def __init__(
-        self, allocator: MemmapAllocator, *arguments: Any, slab_bytes: int = _SLAB_BYTES, **options: Any
+        self, allocator: MemmapAllocator, *arguments: Any, slab_bytes: int = SLAB_BYTES, **options: Any
     ) -> None:
         self._allocator, self._slab_bytes = allocator, slab_bytes
         super().__init__(*arguments, **options)

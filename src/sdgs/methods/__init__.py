@@ -1,4 +1,4 @@
-"""The methods that the paper compares SDGS with."""
+"""Methods that the paper compares SDGS with."""
 
 from sdgs.methods._binary_relevance import BinaryRelevance
 from sdgs.methods._mddm import MDDM

@@ -1,4 +1,4 @@
-"""Binary relevance: one linear support vector machine a label."""
+"""Binary relevance: one linear support vector machine per label."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from sdgs.estimators._base import MultiLabelClassifier
 
 
 class BinaryRelevance(MultiLabelClassifier):
-    """One linear SVM a label, each on its own.
+    """One independent linear SVM per label.
 
-    scikit-learn's ``OneVsRestClassifier(LinearSVC())`` with this library's care for labels: names and forms come back,
-    and a label that no training sample has, or every one has, is predicted for none or for all.
+    scikit-learn's ``OneVsRestClassifier(LinearSVC())``, except that predictions have the form and the names of the
+    target. A label that no training sample has is never predicted, and one that all have is always predicted.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ class BinaryRelevance(MultiLabelClassifier):
         For the SVM solver.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
-        Labels trained at the same time.
+        Labels that are fitted at the same time.
 
     Attributes
     ----------
     coef_ : ndarray of shape (k, p)
     intercept_ : ndarray of shape (k,)
-        A label is predicted where ``X @ coef_.T + intercept_`` is positive.
+        A label is predicted if its entry of ``X @ coef_.T + intercept_`` is positive.
     n_iter_ : int
-        Most iterations that a label took.
+        The largest number of iterations of all labels.
     classes_ : ndarray of shape (k,)
     """
 

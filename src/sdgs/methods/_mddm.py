@@ -1,4 +1,4 @@
-"""MDDM: the directions of the features that depend most on the labels."""
+"""MDDM: a linear projection of the features that depends most on the labels."""
 
 import numbers
 from typing import Any, Self
@@ -23,13 +23,13 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     .. math:: \max_P \; \mathrm{tr}(P^T X^T Y Y^T X P) \quad \text{s.t.} \quad
               P^T \left((1 - \mu) X^T X + \mu I\right) P = I
 
-    Put :class:`MLkNN` behind it for a classifier, as the paper does.
+    The paper uses it before :class:`MLkNN`, in a pipeline.
 
     Parameters
     ----------
     n_components : int or float, default=0.2
-        Directions to keep: a number, or a share of the features. The criterion has rank k at most, so there are never
-        more than the number of labels: further directions would be arbitrary.
+        Directions to keep: a number, or a share of the features. There are never more than labels, because the
+        criterion has rank k at most and further directions would be arbitrary.
     regularization : float, default=0.12
         mu, in (0, 1].
 
@@ -47,7 +47,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.regularization = regularization
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the directions.
+        """Fit the projection.
 
         Parameters
         ----------
@@ -65,8 +65,8 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         labels = self._check_y(X, y)
         n, p = X.shape
         if n < 2:
-            raise ValueError(f"MDDM needs at least 2 samples to see a dependence; got n_samples = {n}.")
-        d = _number_of_directions(self.n_components, p)
+            raise ValueError(f"MDDM needs at least 2 samples to measure a dependence; got n_samples = {n}.")
+        d = _check_n_directions(self.n_components, p)
 
         self.mean_ = np.asarray(X.mean(axis=0), dtype=np.float64).reshape(-1)
         Y = labels.toarray().astype(np.float64)
@@ -78,7 +78,9 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         order = np.argsort(values)[::-1][: min(d, p)]
         order = order[values[order] > max(values.max(), 0) * 1e-10]
         if order.size == 0:
-            raise ValueError("No direction of X depends on the labels: they, or the features, are the same everywhere.")
+            raise ValueError(
+                "No direction of X depends on the labels: all samples have the same labels, or the same features."
+            )
         self.components_ = ((solved @ vectors[:, order]) / np.sqrt(values[order])).T.astype(X.dtype)
         self.dependence_ = values[order]
         return self
@@ -106,7 +108,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return tags
 
 
-def _number_of_directions(n_components: Any, p: int) -> int:
+def _check_n_directions(n_components: Any, p: int) -> int:
     if isinstance(n_components, numbers.Integral):
         return check_int(n_components, "n_components", minimum=1)
     share = check_number(n_components, "n_components", positive=True)

@@ -1,4 +1,4 @@
-"""ML-kNN: the labels of a sample's nearest neighbours, weighed by Bayes' rule."""
+"""ML-kNN: label probabilities from the labels of the nearest neighbours, by Bayes' rule."""
 
 from typing import Any
 
@@ -13,26 +13,26 @@ from sdgs.estimators._base import MultiLabelClassifier
 class MLkNN(MultiLabelClassifier):
     r"""Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
-    Let c be the number of a sample's K nearest neighbours that carry a label. The label's posterior probability is
+    Let c be the number of a sample's K nearest neighbours that have a label. The label's posterior probability is
 
     .. math:: P(H \mid c) = \frac{P(H) P(c \mid H)}{P(H) P(c \mid H) + P(\bar H) P(c \mid \bar H)}
 
-    with the prior and the likelihoods counted on the training data and smoothed. A training sample is not among its own
-    neighbours. The label is predicted where the posterior is above one half.
+    where H means that the sample has the label. Prior and likelihoods are smoothed frequencies in the training samples,
+    and a training sample is not its own neighbour. The label is predicted if the posterior is above one half.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        K; the SDGS paper uses 30. Cut to one less than the number of training samples.
+        K; the SDGS paper uses 30. At most the number of training samples minus 1.
     smoothing : float, default=1.0
         Added to every count; 1 is Laplace's rule.
     n_jobs : int or None, default=None
-        For the search of neighbours.
+        For the search for neighbours.
 
     Notes
     -----
-    Distances are Euclidean, between the samples as they are given: scale them first, for published figures depend on
-    it. (For rows of unit norm the order of neighbours is that of the cosine.)
+    Distances are Euclidean, between samples that are not scaled. Scale them first, because published figures depend on
+    it. For rows of unit norm neighbours are ordered as by the cosine.
 
     Attributes
     ----------
@@ -59,21 +59,21 @@ class MLkNN(MultiLabelClassifier):
         K = min(self.n_neighbors, n - 1)
         self._labels = labels.tocsr().astype(np.int64)
         self._neighbours = NearestNeighbors(n_neighbors=K, n_jobs=self.n_jobs).fit(X)
-        # Without an argument scikit-learn leaves each sample out of its own neighbours, by its place, not its distance.
-        count = self._count(self._neighbours.kneighbors_graph())
+        # Without an argument scikit-learn excludes each sample from its own neighbours, by index and not by distance.
+        count = self._count_labels(self._neighbours.kneighbors_graph())
         present = labels.toarray().astype(np.int64)
-        place = (present * k + np.arange(k)) * (K + 1) + count
-        counts = np.bincount(place.ravel(), minlength=2 * k * (K + 1)).reshape(2, k, K + 1)
+        flat_index = (present * k + np.arange(k)) * (K + 1) + count
+        counts = np.bincount(flat_index.ravel(), minlength=2 * k * (K + 1)).reshape(2, k, K + 1)
         self.prior_ = (self.smoothing + present.sum(axis=0)) / (2 * self.smoothing + n)
         self.likelihood_ = (self.smoothing + counts) / (self.smoothing * (K + 1) + counts.sum(axis=2, keepdims=True))
 
-    def _count(self, graph: Any) -> NDArray[np.int64]:
-        """How many of each sample's neighbours carry each label, (n, k)."""
+    def _count_labels(self, graph: Any) -> NDArray[np.int64]:
+        """How many of each sample's neighbours have each label, (n, k)."""
         return np.asarray((graph.astype(np.int64) @ self._labels).toarray())
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """The posterior probability of each label."""
-        count = self._count(self._neighbours.kneighbors_graph(X))
+        count = self._count_labels(self._neighbours.kneighbors_graph(X))
         labels = np.arange(count.shape[1])
         absent = (1 - self.prior_) * self.likelihood_[0, labels, count]
         present = self.prior_ * self.likelihood_[1, labels, count]
