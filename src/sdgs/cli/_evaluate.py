@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from sdgs.cli._console import format_percent, make_table, out, print_json, progress_bar
-from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._models import NamedModel, load_model, stack_rows
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
 
 
@@ -49,7 +49,7 @@ def evaluate(
 
 def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_column: str | None) -> Evaluation:
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
-    from scipy.sparse import csr_array, vstack
+    from scipy.sparse import csr_array
 
     from sdgs import metrics
 
@@ -60,7 +60,7 @@ def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_colu
             true_blocks.append(Y)
             predicted_blocks.append(csr_array(named.predict_labels(X).astype(np.int8)))
             show(position, "")
-    true, predicted = vstack(true_blocks, format="csr"), vstack(predicted_blocks, format="csr")
+    true, predicted = stack_rows(true_blocks), stack_rows(predicted_blocks)
     columns = {name: values.tolist() for name, values in metrics.evaluate_labels(true, predicted).items()}
     by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
     return Evaluation(true.shape[0], metrics.evaluate(true, predicted), by_label)

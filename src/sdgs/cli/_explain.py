@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import err, exit_with_error, out, print_json, require_module, spinner
-from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 
 def explain(
@@ -71,9 +71,6 @@ def _parse_numbers(text: str) -> list[int]:
 
 def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: list[int]) -> Any:
     """Samples by their numbers. The file is read only up to the last of them."""
-    import numpy as np
-    from scipy.sparse import csr_array, issparse, vstack
-
     rows: dict[int, Any] = {}
     first = 1  # number of the first sample of the block
     with closing(named.blocks(file, format_)) as blocks:
@@ -86,8 +83,7 @@ def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: l
     missing = [number for number in numbers if number not in rows]
     if missing:
         exit_with_error(f"{file}: there is no sample {missing[0]}; the file has {first - 1}.")
-    samples = [rows[number] for number in numbers]
-    return csr_array(vstack(samples, format="csr")) if issparse(samples[0]) else np.vstack(samples)
+    return stack_rows([rows[number] for number in numbers])
 
 
 def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]:

@@ -44,8 +44,7 @@ def fit(
         Path | None, typer.Option(help="File with labels to evaluate the model on.", exists=True, dir_okay=False)
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated.", show_default=False),
+        list[str] | None, typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated.")
     ] = None,
     seed: option.Seed = 0,
     jobs: option.Jobs = -1,

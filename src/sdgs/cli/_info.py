@@ -4,8 +4,6 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.markup import escape
 
 from sdgs.cli import _options as option
@@ -63,9 +61,10 @@ def info(
 
 
 def _describe(data: Any) -> dict[str, Any]:
-    from scipy.sparse import issparse
+    from scipy.sparse import csr_array, issparse
 
     from sdgs.datasets._statistics import complete_samples, dataset_statistics
+    from sdgs.estimators._classifier import likely_scaling
 
     statistics = dataset_statistics(data.X, data.Y, data.label_names)
     content = {
@@ -82,22 +81,15 @@ def _describe(data: Any) -> dict[str, Any]:
     if data.Y is None:
         return content
     complete = complete_samples(data.Y)
+    Y = csr_array(data.Y[complete].astype(bool))
     sizes = enumerate(statistics.label_set_sizes)
     return content | {
         "cardinality": statistics.cardinality,
         "distinct_label_sets": statistics.distinct_label_sets,
         "samples_by_number_of_labels": {size: count for size, count in sizes if count},
         "label_counts": statistics.label_counts,
-        "scaling": _likely_scaling(data.X[complete], data.Y[complete].astype(bool)),
+        "scaling": likely_scaling(data.X[complete], Y) if Y.nnz else None,
     }
-
-
-def _likely_scaling(X: Any, Y: NDArray[np.bool_]) -> str | None:
-    from scipy.sparse import csr_array
-
-    from sdgs.estimators._classifier import likely_scaling
-
-    return likely_scaling(X, csr_array(Y)) if Y.any() else None
 
 
 def _print_dataset(file: Path, content: dict[str, Any], data: Any, guess: Any, options: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """A model with the names of its columns, and its predictions for the samples of a file."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,13 @@ class NamedModel:
             return np.asarray(self.model.predict_proba(X))
         scores = np.asarray(self.model.decision_function(X))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def stack_rows(blocks: Sequence[Any]) -> Any:
+    """All rows of dense or sparse blocks."""
+    from scipy.sparse import csr_array, issparse, vstack
+
+    return csr_array(vstack(blocks, format="csr")) if issparse(blocks[0]) else np.vstack(blocks)
 
 
 def load_model(path: Path, n_jobs: int) -> NamedModel:

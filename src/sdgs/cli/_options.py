@@ -9,10 +9,7 @@ import typer
 Labels = Annotated[
     list[str] | None,
     typer.Option(
-        "--labels",
-        "-l",
-        help="Columns that are labels: names or patterns such as 'genre_*', separated by commas.",
-        show_default=False,
+        "--labels", "-l", help="Columns that are labels: names or patterns such as 'genre_*', separated by commas."
     ),
 ]
 LabelsFrom = Annotated[
@@ -20,18 +17,11 @@ LabelsFrom = Annotated[
     typer.Option(help="File with the names of the labels: one per line, or Mulan's XML.", exists=True, dir_okay=False),
 ]
 LabelColumn = Annotated[
-    str | None,
-    typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.", show_default=False),
+    str | None, typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.")
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to drop, such as identifiers: names or patterns.", show_default=False),
-]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
 Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.", show_default=False
-    ),
+    str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -48,15 +38,10 @@ ModelFile = Annotated[
 ]
 DataHome = Annotated[
     Path | None,
-    typer.Option(
-        "--data-home",
-        help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache.",
-    ),
+    typer.Option(help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Random seed.")]
-Shape = Annotated[
-    str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.", show_default=False)
-]
+Shape = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.")]
 
 
 def split_commas(text: str) -> tuple[str, ...]:

@@ -4,13 +4,12 @@ import csv
 import io
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from sdgs.cli._console import progress_bar
 from sdgs.cli._models import NamedModel, load_model
@@ -30,9 +29,7 @@ def predict(
     separator: Annotated[str, typer.Option(help="Separator between labels in CSV.")] = ";",
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Columns of a CSV or Parquet file to copy, such as identifiers: names or patterns.", show_default=False
-        ),
+        typer.Option(help="Columns of a CSV or Parquet file to copy, such as identifiers: names or patterns."),
     ] = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
@@ -56,9 +53,9 @@ def predict(
     size = file.stat().st_size if file.is_file() else None
     # A bar would be printed between the lines of a result on the same terminal.
     with progress_bar(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
-        writer = _JsonLines() if json else _Csv(separator)
         blocks = named.blocks(file, format, keep=split_names(keep))
-        parts = _predictions(named, blocks, writer, scores, top, show)
+        form = "scores" if scores else "labels" if top is None else "top"
+        parts = _predictions(named, blocks, form, top, None if json else separator, show)
         if output is not None:
             from sdgs.persistence._atomic_write import write_atomically
 
@@ -69,77 +66,48 @@ def predict(
             sys.stdout.buffer.flush()
 
 
-class _Csv:
-    """One line per sample, below a line with the names of the columns."""
-
-    def __init__(self, separator: str) -> None:
-        self._separator = separator
-
-    def header(self, *columns: str) -> str:
-        return self._line(columns)
-
-    def labels(self, sample: int, kept: dict[str, str], names: list[str]) -> str:
-        return self._line([sample, *kept.values(), self._separator.join(names)])
-
-    def scores(self, sample: int, kept: dict[str, str], _: Sequence[str], scores: NDArray[Any]) -> str:
-        return self._line([sample, *kept.values(), *(f"{score:.6g}" for score in scores)])
-
-    def top(self, sample: int, kept: dict[str, str], names: list[str], scores: list[float]) -> str:
-        texts = [f"{score:.6g}" for score in scores]
-        return self._line([sample, *kept.values(), self._separator.join(names), self._separator.join(texts)])
-
-    @staticmethod
-    def _line(cells: Any) -> str:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(cells)
-        return text.getvalue()
-
-
-class _JsonLines:
-    """One JSON object per line."""
-
-    def header(self, *_: str) -> str:
-        return ""
-
-    def labels(self, sample: int, kept: dict[str, str], names: list[str]) -> str:
-        return self._line(sample, kept, labels=names)
-
-    def scores(self, sample: int, kept: dict[str, str], names: Sequence[str], scores: NDArray[Any]) -> str:
-        return self._line(sample, kept, scores=dict(zip(names, scores.tolist(), strict=True)))
-
-    def top(self, sample: int, kept: dict[str, str], names: list[str], scores: list[float]) -> str:
-        labels = [{"label": name, "score": score} for name, score in zip(names, scores, strict=True)]
-        return self._line(sample, kept, top=labels)
-
-    @staticmethod
-    def _line(sample: int, kept: dict[str, str], **content: Any) -> str:
-        optional = {"kept": kept} if kept else {}
-        return jsonlib.dumps({"sample": sample, **optional, **content}, ensure_ascii=False) + "\n"
-
-
 def _predictions(
     named: NamedModel,
     blocks: Iterator[Any],
-    writer: _Csv | _JsonLines,
-    scores: bool,
+    form: str,
     top: int | None,
+    separator: str | None,
     show: Callable[[float, str], None],
 ) -> Iterator[bytes]:
-    """The text to write, block by block. Samples are numbered from 1."""
-    names, sample = named.labels, 0
-    columns = names if scores else ("labels", "scores") if top else ("labels",)
-    predict_rows = named.predict_scores if scores or top is not None else named.predict_labels
+    """The text to write, block by block: JSON lines, or CSV if there is a separator. Samples are numbered from 1."""
+    sample = 0
+    predict_rows = named.predict_labels if form == "labels" else named.predict_scores
+    columns = {"labels": ("labels",), "scores": named.labels, "top": ("labels", "scores")}[form]
     for block in blocks:
-        lines = [] if sample else [writer.header("sample", *block.kept, *columns)]
+        text = io.StringIO()
+        csv_writer = csv.writer(text, lineterminator="\n")
+        if sample == 0 and separator is not None:
+            csv_writer.writerow(["sample", *block.kept, *columns])
         for i, row in enumerate(predict_rows(block.X)):
             sample += 1
             kept = {name: cells[i] for name, cells in block.kept.items()}
-            if scores:
-                lines.append(writer.scores(sample, kept, names, row))
-            elif top is not None:
-                best = np.argsort(-row, kind="stable")[:top]
-                lines.append(writer.top(sample, kept, [names[j] for j in best], row[best].tolist()))
+            chosen = np.flatnonzero(row) if form == "labels" else np.arange(row.size)
+            if form == "top":
+                chosen = np.argsort(-row, kind="stable")[:top]
+            names, scores = [named.labels[j] for j in chosen], row[chosen].tolist()
+            if separator is not None:
+                csv_writer.writerow([sample, *kept.values(), *_csv_cells(form, names, scores, separator)])
             else:
-                lines.append(writer.labels(sample, kept, [names[j] for j in np.flatnonzero(row)]))
-        yield "".join(lines).encode()
+                content = {"sample": sample, **({"kept": kept} if kept else {}), form: _json_value(form, names, scores)}
+                text.write(jsonlib.dumps(content, ensure_ascii=False) + "\n")
+        yield text.getvalue().encode()
         show(block.position, f"{sample:,} samples")
+
+
+def _csv_cells(form: str, names: list[str], scores: list[float], separator: str) -> list[str]:
+    if form == "labels":
+        return [separator.join(names)]
+    texts = [f"{score:.6g}" for score in scores]
+    return texts if form == "scores" else [separator.join(names), separator.join(texts)]
+
+
+def _json_value(form: str, names: list[str], scores: list[float]) -> Any:
+    if form == "labels":
+        return names
+    pairs = zip(names, scores, strict=True)
+    return dict(pairs) if form == "scores" else [{"label": name, "score": score} for name, score in pairs]

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import out, require_module, spinner
-from sdgs.cli._models import NamedModel, load_model
+from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 
 def report(
@@ -22,13 +22,10 @@ def report(
             help="Training file of the model. Binary relevance and ML-kNN are fitted to it, for comparison.",
             exists=True,
             dir_okay=False,
-            show_default=False,
         ),
     ] = None,
     shape: option.Shape = None,
-    title: Annotated[
-        str | None, typer.Option(help="Title of the page. Default: the name of FILE.", show_default=False)
-    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of FILE.")] = None,
     explained: Annotated[int, typer.Option(min=0, help="Maximum number of samples to explain.")] = 500,
     label_column: option.LabelColumn = None,
     format: option.Format = None,  # noqa: A002
@@ -80,9 +77,5 @@ def _read_labelled(
     named: NamedModel, file: Path, format_: str | None, label_column: str | None
 ) -> tuple[Any, Any, list[int]]:
     """All samples without missing labels: X, Y, and their numbers in the file, from 1."""
-    import numpy as np
-    from scipy.sparse import csr_array, issparse, vstack
-
     X, Y, numbers, _ = zip(*named.labelled_blocks(file, format_, label_column), strict=True)
-    samples = csr_array(vstack(X, format="csr")) if issparse(X[0]) else np.vstack(X)
-    return samples, csr_array(vstack(Y, format="csr")), np.concatenate(numbers).tolist()
+    return stack_rows(X), stack_rows(Y), [int(number) for block in numbers for number in block]

@@ -177,22 +177,14 @@ def _svmlight_blocks(
     feature_numbers = _as_range(features, "features", path)
     label_numbers = range(0) if labels is None else _as_range(labels, "labels", path)
     warned = set[str]()
-
-    def warn_ignored(kind: str, numbers: Any) -> None:
-        if numbers.size and kind not in warned:
-            warned.add(kind)
-            warnings.warn(
-                f"{display_name(path)}: {kind}s that the model does not know are ignored, such as {numbers[0]}.",
-                stacklevel=4,
-            )
-
     for block in svmlight_blocks(path, block_bytes):
-        X, unknown = block.X(feature_numbers)
-        warn_ignored("feature", unknown)
-        Y = None
-        if labels is not None:
-            Y, unknown = block.Y(label_numbers)
-            warn_ignored("label", unknown)
+        X, unknown_features = block.X(feature_numbers)
+        Y, unknown_labels = (None, np.empty(0)) if labels is None else block.Y(label_numbers)
+        for kind, numbers in (("features", unknown_features), ("labels", unknown_labels)):
+            if numbers.size and kind not in warned:
+                warned.add(kind)
+                problem = f"{kind} that the model does not know are ignored, such as {numbers[0]}."
+                warnings.warn(f"{display_name(path)}: {problem}", stacklevel=3)
         yield Block(X, Y, block.position)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from sklearn.datasets import load_svmlight_file
 
 from sdgs._utils._row_norms import narrow_indices
@@ -25,35 +25,32 @@ _MAX_LABELS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class SvmlightBlock:
-    """Samples of some lines in CSR form, with features and labels numbered as in the file."""
+    """Samples of some lines, with features and labels numbered as in the file."""
 
-    data: NDArray[np.float64]
-    features: NDArray[np.int32]
-    indptr: NDArray[np.int64]
-    labels: NDArray[np.intp]
-    label_indptr: NDArray[np.int64]
+    features: csr_array
+    labels: csr_array
     position: int  # bytes of the file read so far
 
     def X(self, numbers: range) -> tuple[csr_array, NDArray[Any]]:
         """The features with these numbers, and the numbers of all other entries."""
-        return _select_columns(self.data, self.features, self.indptr, numbers)
+        return _select_columns(self.features, numbers)
 
     def Y(self, numbers: range) -> tuple[csr_array, NDArray[Any]]:
         """The labels with these numbers as 0/1, and the numbers of all other entries."""
-        ones = np.ones(self.labels.size, dtype=np.int8)
-        Y, unknown = _select_columns(ones, self.labels, self.label_indptr, numbers)
+        Y, unknown = _select_columns(self.labels, numbers)
         Y.sum_duplicates()
         Y.data[:] = 1  # a line may name a label twice
         return Y, unknown
 
 
-def _select_columns(data: Any, indices: Any, indptr: Any, numbers: range) -> tuple[csr_array, NDArray[Any]]:
+def _select_columns(matrix: csr_array, numbers: range) -> tuple[csr_array, NDArray[Any]]:
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     known = (indices >= numbers.start) & (indices < numbers.stop)
     unknown = indices[~known]
     if unknown.size:
         data, indices, indptr = data[known], indices[known], np.concatenate([[0], np.cumsum(known)])[indptr]
-    matrix = csr_array((data, indices - numbers.start, indptr), shape=(len(indptr) - 1, len(numbers)))
-    return narrow_indices(matrix), unknown
+    selected = csr_array((data, indices - numbers.start, indptr), shape=(matrix.shape[0], len(numbers)))
+    return narrow_indices(selected), unknown
 
 
 def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: int | None = None) -> Dataset:
@@ -76,19 +73,12 @@ def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: 
     blocks = list(svmlight_blocks(path))
     if not blocks:
         raise DataFileError(f"{path}: cannot be read as multi-label svmlight, because there are no samples.")
-    base = int(all(block.features.min(initial=1) > 0 for block in blocks))
-    p = _size(path, "feature", max(block.features.max(initial=base - 1) for block in blocks) + 1 - base, n_features)
-    k = _size(path, "label", max(block.labels.max(initial=-1) for block in blocks) + 1, n_labels)
-    X = csr_array(
-        (
-            np.concatenate([block.data for block in blocks]),
-            np.concatenate([block.features for block in blocks]) - base,
-            np.cumsum(np.concatenate([[0], *(np.diff(block.indptr) for block in blocks)])),
-        ),
-        shape=(sum(len(block.indptr) - 1 for block in blocks), p),
-    )
+    features, labels = [block.features.indices for block in blocks], [block.labels.indices for block in blocks]
+    base = int(all(indices.min(initial=1) > 0 for indices in features))
+    p = _size(path, "feature", max(indices.max(initial=base - 1) for indices in features) + 1 - base, n_features)
+    k = _size(path, "label", max(indices.max(initial=-1) for indices in labels) + 1, n_labels)
     return Dataset(
-        X=narrow_indices(X),
+        X=narrow_indices(vstack([block.X(range(base, base + p))[0] for block in blocks], format="csr")),
         Y=np.concatenate([block.Y(range(k))[0].toarray() for block in blocks]) if k else None,
         feature_names=tuple(map(str, range(base, base + p))),
         label_names=tuple(map(str, range(k))),
@@ -121,18 +111,17 @@ def _parse_block(text: bytes, stream: Stream, first_line: int) -> SvmlightBlock 
         raise _locate_error(text, stream, first_line) from None
     if not label_sets:
         return None
-    counts = [len(labels) for labels in label_sets]
     labels = np.asarray([label for labels in label_sets for label in labels], dtype=np.float64)
     if labels.size and not (labels.min() >= 0 and labels.max() < _MAX_LABELS and not (labels % 1).any()):
         raise DataFileError(f"{stream.name}: labels must be whole numbers from 0 to {_MAX_LABELS - 1}.")
-    if not np.isfinite(X.data).all() and np.isinf(X.data).any():
+    if np.isinf(X.data).any():
         raise DataFileError(
             f"{stream.name}: there is an infinite value in or after line {first_line}. Write nan if it is not known."
         )
-    label_indptr, indptr = np.concatenate([[0], np.cumsum(counts)]), X.indptr.astype(np.int64)
-    return SvmlightBlock(
-        X.data, X.indices.astype(np.int32), indptr, labels.astype(np.intp), label_indptr, stream.position
-    )
+    label_indptr = np.cumsum([0, *map(len, label_sets)])
+    ones = np.ones(labels.size, dtype=np.int8)
+    Y = csr_array((ones, labels.astype(np.int32), label_indptr), shape=(len(label_sets), _MAX_LABELS))
+    return SvmlightBlock(csr_array(X), Y, stream.position)
 
 
 def _parse_lines(text: bytes) -> tuple[Any, list[tuple[float, ...]]]:

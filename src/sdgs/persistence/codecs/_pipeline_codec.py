@@ -24,6 +24,7 @@ Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 _ORTHONORMALITY_TOL = 5e-5  # of the rows of a subspace; group_lasso allows twice as much
+_SCALER_ARRAYS = {"standard": ("mean_", "scale_", "var_", "n_samples_seen_"), "idf": ("idf_",), None: ()}
 _PARAMETERS = ("scaling", "n_components", "alpha", "huber", "gamma")
 
 
@@ -31,14 +32,9 @@ def encode_pipeline(pipeline: FittedPipeline, prefix: str, arrays: Arrays) -> di
     """The pipeline as JSON; its arrays are added to ``arrays`` under names with this prefix."""
     features, scaler = pipeline.features, pipeline.scaling.scaler
     _encode_decomposition(features.decomposition, prefix, arrays)
-    scaler_name = None
-    if isinstance(scaler, StandardScaler):
-        scaler_name = "standard"
-        for name in ("mean_", "scale_", "var_", "n_samples_seen_"):
-            arrays[f"{prefix}scaler.{name}"] = np.asarray(getattr(scaler, name))
-    elif scaler is not None:
-        scaler_name = "idf"
-        arrays[f"{prefix}scaler.idf_"] = scaler.idf_
+    scaler_name = "standard" if isinstance(scaler, StandardScaler) else "idf" if scaler is not None else None
+    for name in _SCALER_ARRAYS[scaler_name]:
+        arrays[f"{prefix}scaler.{name}"] = np.asarray(getattr(scaler, name))
     if features.columns is not None:
         arrays[f"{prefix}columns"] = _as_int64(features.columns)
     if pipeline.ridge is not None:
@@ -61,7 +57,7 @@ def decode_pipeline(
         content, "parameters", "scaler", "unit_rows", "converged", "kernel"
     )
     parameters = _decode_parameters(encoded_parameters, k)
-    scaler = _decode_scaler(check_choice(scaler_name, "scaler", ("standard", "idf", None)), prefix, arrays, p)
+    scaler = _decode_scaler(check_choice(scaler_name, "scaler", tuple(_SCALER_ARRAYS)), prefix, arrays, p)
     decomposition = _decode_decomposition(prefix, arrays, p, k, converged=check_bool(converged))
     if (parameters.gamma is None) != (kernel is None):
         raise ValueError("it must have a kernel if and only if it has a gamma.")
