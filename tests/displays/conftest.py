@@ -1,6 +1,6 @@
 """Models and predictions to draw, and checks that a drawing can be read."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +11,9 @@ from sdgs.datasets import make_composite_digits, make_label_subspaces
 
 @pytest.fixture(autouse=True)
 def close_figures():
-    matplotlib.use("agg")
+    plt.switch_backend("agg")
     yield
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.fixture(scope="session")

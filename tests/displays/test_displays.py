@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -21,7 +21,7 @@ from sdgs.displays import (
 
 def test_given_axes_are_used(standardized):
     model, X, Y = standardized
-    figure, axes = matplotlib.pyplot.subplots(2, 4, layout="constrained")
+    figure, axes = plt.subplots(2, 4, layout="constrained")
     displays = [
         SampleDecompositionDisplay.from_estimator(model, X, sample=2, ax=axes.flat[0]),
         LabelSubspacesDisplay.from_estimator(model, ax=axes.flat[1]),
@@ -36,7 +36,7 @@ def test_given_axes_are_used(standardized):
         assert display.ax_ is ax
         assert display.figure_ is figure
     assert displays[4].ax_.lines[0].get_color() == "black"
-    assert len(matplotlib.pyplot.get_fignums()) == 1
+    assert len(plt.get_fignums()) == 1
 
 
 def test_matplotlib_is_needed_only_to_draw(standardized, monkeypatch):

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgs import metrics
 from sdgs.experiments._most_frequent_labels import MostFrequentLabels
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_the_number_of_labels_maximises_f1(seed):
     rng = np.random.default_rng(seed)

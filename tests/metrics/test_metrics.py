@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array, csr_matrix, dok_array, lil_array
@@ -37,8 +37,9 @@ matrices = st.tuples(st.integers(1, 12), st.integers(1, 6)).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(pair=matrices, both_empty=st.sampled_from([0.0, 1.0, np.nan]), zero_division=st.sampled_from([0.0, 1.0, np.nan]))
-def test_agrees_with_the_definition(pair, both_empty, zero_division):
+def test_metrics_agree_with_their_definitions(pair, both_empty, zero_division):
     expected = by_definition(*pair, both_empty, zero_division)
     actual = metrics.evaluate(*pair, both_empty=both_empty, zero_division=zero_division)
     assert list(actual) == ["hamming_loss", "precision", "recall", "f1", "accuracy"]
@@ -46,15 +47,16 @@ def test_agrees_with_the_definition(pair, both_empty, zero_division):
         np.testing.assert_allclose(actual[name], value, err_msg=name)
 
 
+@settings(deadline=None)
 @given(pair=matrices)
-def test_bounds_that_hold_for_every_prediction(pair):
+def test_bounds_between_metrics(pair):
     scores = metrics.evaluate(*pair)
     assert scores["accuracy"] <= scores["f1"] + 1e-12
     assert scores["f1"] <= 2 * scores["accuracy"] / (1 + scores["accuracy"]) + 1e-12
     assert scores["accuracy"] <= min(scores["precision"], scores["recall"]) + 1e-12
 
 
-def test_agrees_with_scikit_learn_where_no_set_is_empty():
+def test_precision_and_recall_are_those_of_scikit_learn_if_no_set_is_empty():
     rng = np.random.default_rng(0)
     Y_true, Y_pred = rng.integers(0, 2, size=(2, 50, 6))
     Y_true[:, 0] = Y_pred[:, 1] = 1
@@ -62,7 +64,7 @@ def test_agrees_with_scikit_learn_where_no_set_is_empty():
     assert metrics.recall(Y_true, Y_pred) == pytest.approx(recall_score(Y_true, Y_pred, average="samples"))
 
 
-def test_the_rule_for_empty_sets():
+def test_empty_sets():
     true = [[0, 0], [0, 0], [1, 0], [1, 0]]
     pred = [[0, 0], [1, 0], [0, 0], [1, 0]]
     scores = metrics.evaluate(true, pred)
@@ -75,6 +77,6 @@ def test_the_rule_for_empty_sets():
 @pytest.mark.parametrize(
     "convert", [csr_array, csr_matrix, lil_array, dok_array, lambda Y: Y.astype(bool), lambda Y: Y.tolist()]
 )
-def test_the_form_of_the_input_does_not_matter(convert):
+def test_all_input_types_give_the_same_metrics(convert):
     Y_true, Y_pred = np.random.default_rng(0).integers(0, 2, size=(2, 20, 4))
     assert metrics.evaluate(convert(Y_true), convert(Y_pred)) == metrics.evaluate(Y_true, Y_pred)
