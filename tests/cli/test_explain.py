@@ -18,7 +18,7 @@ def test_explain(run, songs, expected, tmp_path):
     assert {label["label"] for label in content["labels"]} == set(np.array(test.label_names)[labels[49] == 1])
     label = content["labels"][0]
     assert label["probability"] == pytest.approx(P[49, test.label_names.index(label["label"])])
-    assert label["because_of"][0]["feature"] in test.feature_names
+    assert label["features"][0]["feature"] in test.feature_names
     result = run("explain", songs / "songs.sdgs", songs / "test.csv", "-n", "51")
     assert "there is no sample 51; the file has 50" in result.stderr
     result = run("explain", songs / "songs.sdgs", songs / "test.csv", "--shape", "2x2")

@@ -100,7 +100,7 @@ def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]
                 "probability": None if probabilities is None else float(probabilities[i]),
                 "share": float(explanation.shares[i]),
                 "unique_share": float(explanation.unique_shares[i]),
-                "because_of": features,
+                "features": features,
             }
         )
     keys = ("value", "expected", "size", "corrupted")

@@ -16,7 +16,7 @@ def report(
     model: option.ModelFile,
     file: option.DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML page to write.")] = Path("report.html"),
-    rivals: Annotated[
+    compare: Annotated[
         Path | None,
         typer.Option(
             help="Training file of the model. Binary relevance and ML-kNN are fitted to it, for comparison.",
@@ -38,7 +38,7 @@ def report(
     \b
     Examples:
       sdgs report emotions.sdgs emotions-test.arff
-      sdgs report emotions.sdgs emotions-test.arff --rivals emotions-train.arff -o emotions.html
+      sdgs report emotions.sdgs emotions-test.arff --compare emotions-train.arff -o emotions.html
       sdgs report digits.sdgs digits.csv --shape 8x8
     """
     option.check_output(output, file, model)
@@ -52,9 +52,9 @@ def report(
         from sdgs.report import fit_compared_methods, write_model_report
 
         compared: dict[str, Any] = {}
-        if rivals is not None:
-            show(f"Fitting other methods to {rivals}")
-            compared = fit_compared_methods(*_read_labelled(named, rivals, None, label_column)[:2])
+        if compare is not None:
+            show(f"Fitting other methods to {compare}")
+            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column)[:2])
         show("Explaining samples")
         write_model_report(
             named.model,
