@@ -145,6 +145,7 @@ def test_the_number_of_threads_changes_only_rounding(digits):
     np.testing.assert_allclose(one_thread.decision_function(X), two_threads.decision_function(X), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_clone_pickle_search_and_pipeline(digits, model):
     train, test = digits
     assert clone(SDGSClassifier(n_components=3, alpha=0.3)).get_params()["alpha"] == 0.3

@@ -1,15 +1,15 @@
-"""Arrays that are computed with elsewhere: which module of ours does it."""
+"""Backends: modules of this package that compute with arrays which are not in the memory of this process."""
 
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-# The top-level module of an array's type, and the module of ours that computes with such arrays. It is imported when
-# the first such array comes in, so that nothing below it imports it.
+# The top-level module of an array's type, and the backend for it. A backend is imported when the first such array is
+# passed, so that no lower layer imports it.
 _BACKENDS = {"dask": "sdgs.distributed"}
 
 
 class ArrayBackend(Protocol):
-    """What a module that computes with its own kind of arrays offers."""
+    """The functions of a backend."""
 
     def decompose(self, X: Any, Y: Any, arguments: Any) -> Any:
         """The :class:`sdgs.Decomposition` of ``X``; ``arguments`` are those of :func:`sdgs.decompose`, unchecked."""
@@ -22,7 +22,7 @@ class ArrayBackend(Protocol):
 
 
 def backend_of(X: Any) -> ArrayBackend | None:
-    """The backend module for ``X``, or None if it is computed with here."""
+    """The backend for ``X``, or None for arrays that need none."""
     name = _BACKENDS.get(type(X).__module__.partition(".")[0])
-    # A Dask DataFrame has no chunks: it is no array, and is rejected like any other table.
+    # A Dask DataFrame, which has no chunks, is no array and is rejected later.
     return cast(ArrayBackend, import_module(name)) if name is not None and hasattr(X, "chunks") else None

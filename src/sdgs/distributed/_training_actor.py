@@ -110,9 +110,11 @@ class TrainingActor:
             self._sparse_blocks.clear()
             self._state = SparseWorkerAlternation(X, rows, ranks, K, solver, seed, shared=shared)
         else:
-            arguments = (self._allocator, self._X, rows, ranks, K, solver, seed)
-            options = {"shared": shared, "missing": np.concatenate(self._missing), "slab_bytes": self._slab_bytes}
-            self._state = DenseWorkerAlternation(*arguments, **options)
+            missing, slab_bytes = np.concatenate(self._missing), self._slab_bytes
+            arguments = (self._X, rows, ranks, K, solver, seed)
+            self._state = DenseWorkerAlternation(
+                self._allocator, *arguments, shared=shared, missing=missing, slab_bytes=slab_bytes
+            )
         return self._state.total, self._state.energies
 
     @_on_one_thread
