@@ -93,8 +93,9 @@ def test_suitable_scalings(samples):
 
     counts = np.random.default_rng(0).poisson(1.0, (30, 6)).astype(float)
     assert suitable(counts) == ("rows", "columns")
-    assert suitable(csr_array(counts)) == ("idf", "rows")
+    assert suitable(csr_array(counts)) == suitable(csr_array((30, 6))) == ("idf", "rows")
     assert suitable(samples) == ("columns",)  # often negative
+    assert suitable(csr_array(np.nan_to_num(samples))) == ("idf", "rows")  # sparse ones are not centred
     spikes = counts.copy()
     spikes[:6, 0] = -50  # 20 % of a column may be corrupted
     assert suitable(spikes) == ("rows", "columns")
@@ -111,3 +112,22 @@ def test_errors_say_what_to_do(samples):
         ArraySamples(samples).scaling("idf")
     with pytest.raises(ValueError, match="Scale them down"):
         ArraySamples(np.array([[1.7e308, 1.0], [1.6e308, 2.0]])).scaling("columns")
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_idf_agrees_with_its_formula(form):
+    X = np.zeros((40, 3))
+    X[:, 0], X[:4, 1] = 1, 2
+    scaling = ArraySamples(form(X)).scaling("idf")
+    weighted = X * (np.log(41 / (1 + np.array([40, 4, 0]))) + 1)
+    scaled, norms = scaling.transform(form(X))
+    np.testing.assert_allclose(norms, np.linalg.norm(weighted, axis=1))
+    scaled = scaled.toarray() if form is csr_array else scaled
+    np.testing.assert_allclose(scaled, weighted / np.linalg.norm(weighted, axis=1, keepdims=True))
+
+
+def test_idf_ignores_stored_zeros():
+    X = csr_array(np.array([[1.0, 0.0], [1.0, 2.0]]))
+    stored = csr_array((np.array([1.0, 0.0, 1.0, 2.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    weights, expected = (ArraySamples(form).scaling("idf").scaler.idf_ for form in (stored, X))
+    np.testing.assert_array_equal(weights, expected)
