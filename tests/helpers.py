@@ -1,14 +1,17 @@
 """What tests of several folders share."""
 
-from inspect import signature
+import warnings
+from unittest.mock import patch
 
+import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from scipy.sparse import csc_array
+from sklearn.exceptions import ConvergenceWarning
 
 from sdgs import decompose
 from sdgs._utils._array_api import to_host
-from sdgs.decomposition._decompose import decompose_arguments
-from sdgs.decomposition._problem import Arguments
+from sdgs.decomposition._problem import Problem
 
 FAST_LIBRARIES = ("torch", "cupy", "cuda")
 # For tests that would take long with array-api-strict. The fixture `elsewhere` is in conftest.py.
@@ -17,8 +20,16 @@ fast_libraries = pytest.mark.parametrize("elsewhere", FAST_LIBRARIES, indirect=T
 
 def decompose_as_given(X, Y, **options):
     """:func:`decompose` that never converts sparse samples to dense, and does not warn."""
-    defaults = {name: p.default for name, p in signature(decompose).parameters.items() if p.kind is p.KEYWORD_ONLY}
-    return decompose_arguments(X, Y, Arguments(**(defaults | options), densify=False))
+    with patch.object(Problem, "is_solved_dense", return_value=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return decompose(X, Y, **options)
+
+
+def decomposition_problem(shape, Y, n_components, K, solver="brp", *, max_iter=100, tol=1e-4, n_jobs=None):
+    """The problem that an alternation solves, with seed 0."""
+    labels = csc_array(Y) != 0
+    ranks = np.minimum(np.broadcast_to(n_components, labels.shape[1]), np.diff(labels.indptr)).clip(max=shape[1])
+    return Problem(shape, labels, ranks, K, solver, 0, max_iter, tol, n_jobs, None)
 
 
 def assert_same_subspaces(expected, actual, max_angle=1e-6):

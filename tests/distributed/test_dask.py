@@ -25,6 +25,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster  # noqa: E402
+
 from sdgs.distributed import WorkerLostError  # noqa: E402
 from sdgs.distributed._actor_pool import ActorPool  # noqa: E402
 from sdgs.distributed._k_largest import between, bounds, kept, sampled  # noqa: E402

@@ -1,6 +1,5 @@
 """Which candidates are averaged, within a budget."""
 
-
 import numpy as np
 
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
