@@ -1,17 +1,20 @@
 """What tests of several folders share."""
 
+import warnings
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from inspect import signature
+from unittest.mock import patch
 
+import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from scipy.sparse import csc_array
+from sklearn.exceptions import ConvergenceWarning
 
 from sdgs import decompose
 from sdgs._utils._array_api import to_host
-from sdgs.decomposition._decompose import decompose_arguments
-from sdgs.decomposition._problem import Arguments
+from sdgs.decomposition._problem import Problem
 from sdgs.readout._features import ReadoutFeatures
 
 FAST_LIBRARIES = ("torch", "cupy", "cuda")
@@ -19,15 +22,18 @@ FAST_LIBRARIES = ("torch", "cupy", "cuda")
 fast_libraries = pytest.mark.parametrize("elsewhere", FAST_LIBRARIES, indirect=True)
 
 
-def arguments_of_decompose(**options):
-    """The arguments of :func:`decompose`, with its defaults."""
-    defaults = {name: p.default for name, p in signature(decompose).parameters.items() if p.kind is p.KEYWORD_ONLY}
-    return Arguments(**(defaults | options))
-
-
 def decompose_as_given(X, Y, **options):
     """:func:`decompose` that never converts sparse samples to dense, and does not warn."""
-    return decompose_arguments(X, Y, arguments_of_decompose(**options, densify=False))
+    with patch.object(Problem, "is_solved_dense", return_value=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return decompose(X, Y, **options)
+
+
+def decomposition_problem(shape, Y, n_components, K, solver="brp", *, max_iter=100, tol=1e-4, n_jobs=None):
+    """The problem that an alternation solves, with seed 0."""
+    labels = csc_array(Y) != 0
+    ranks = np.minimum(np.broadcast_to(n_components, labels.shape[1]), np.diff(labels.indptr)).clip(max=shape[1])
+    return Problem(shape, labels, ranks, K, solver, 0, max_iter, tol, n_jobs, None)
 
 
 class SmallBlocks(ReadoutFeatures):

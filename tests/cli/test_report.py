@@ -11,7 +11,9 @@ from sdgs.metrics import evaluate
 
 
 def test_report(run, songs, tmp_path):
-    result = run("report", songs / "songs.sdgs", songs / "test.csv", "-o", "page.html", "--compare", songs / "train.csv")
+    result = run(
+        "report", songs / "songs.sdgs", songs / "test.csv", "-o", "page.html", "--compare", songs / "train.csv"
+    )
     assert result.exit_code == 0, result.output
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     (text,) = re.findall(r'id="content">(.*?)</script>', (tmp_path / "page.html").read_text(), re.DOTALL)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from decomposition_problems import problems, sparse_labels
+from helpers import decomposition_problem
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition._solvers import SOLVERS
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
@@ -14,9 +15,8 @@ from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
 
 
 def alternation(X, Y, ranks, K, solver, kind, n_jobs=None):
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
     X = csr_array(X) if issubclass(kind, SparseAlternation) else X
-    return kind(X, rows, np.broadcast_to(ranks, Y.shape[1]), K, solver, 0, n_jobs)
+    return kind(X, decomposition_problem(X.shape, Y, ranks, K, solver, max_iter=4, n_jobs=n_jobs))
 
 
 def dense_alternation(**block_sizes):
@@ -110,8 +110,8 @@ def test_threads_do_not_change_a_digit(solver, kind):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((800, 50)) < 0.3, rng.standard_normal((800, 50)), 0)
     Y = sparse_labels(800, 8, 2)
-    whole = minimise(alternation(X, Y, 3, 50, solver, kind), 4, 1e-4)
-    single, threaded = (minimise(alternation(X, Y, 3, 50, solver, SmallBlocks, n_jobs), 4, 1e-4) for n_jobs in (1, 3))
+    whole = minimise(alternation(X, Y, 3, 50, solver, kind))
+    single, threaded = (minimise(alternation(X, Y, 3, 50, solver, SmallBlocks, n_jobs)) for n_jobs in (1, 3))
     np.testing.assert_array_equal(single.objective, threaded.objective)
     np.testing.assert_allclose(single.objective, whole.objective, rtol=1e-10)  # blocks change it by rounding only
     np.testing.assert_array_equal(single.residual.toarray(), threaded.residual.toarray())
@@ -153,7 +153,7 @@ def test_a_residual_larger_than_the_number_of_stored_entries():
 
 @pytest.mark.parametrize("size", [0, 1, 95, 96, 97, 1025, 5000])
 def test_threads_get_equal_chunks_of_a_label(size):
-    state = DenseAlternation(np.ones((1, 3000)), (np.array([0]),), np.array([4]), 0, "brp", 0)
+    state = alternation(np.ones((1, 3000)), np.ones((1, 1)), 4, 0, "brp", DenseAlternation)
     chunks = state._row_chunks(size, 64)
     sizes = [chunk.stop - chunk.start for chunk in chunks]
     assert [row for chunk in chunks for row in range(size)[chunk]] == list(range(size))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 
-from helpers import assert_same_subspaces
+from helpers import assert_same_subspaces, decomposition_problem
 from sdgs import decompose
 from sdgs._utils._array_api import to_host
 from sdgs.datasets import make_label_subspaces
@@ -62,9 +62,10 @@ def test_labels_without_common_rows_are_stacked(elsewhere, labelled, gathered_by
 
     SmallBlocks.gathered_bytes = gathered_bytes
     X, _ = labelled
-    rows = np.split(np.arange(150), np.cumsum([1, 2, 3, 14, 15, 15, 30, 34]))
-    expected = minimise(DenseAlternation(X, rows, np.full(9, 2), 0, "brp", 0), 100, 1e-4)
-    actual = minimise(SmallBlocks(elsewhere(X), rows, np.full(9, 2), 0, "brp", 0), 100, 1e-4)
+    label = np.repeat(np.arange(9), [1, 2, 3, 14, 15, 15, 30, 34, 36])
+    problem = decomposition_problem(X.shape, np.eye(9)[label], 2, 0)
+    expected = minimise(DenseAlternation(X, problem))
+    actual = minimise(SmallBlocks(elsewhere(X), problem))
     assert_same_subspaces(expected.components, actual.components)
     np.testing.assert_allclose(actual.objective, expected.objective, rtol=1e-9)
     np.testing.assert_allclose(to_host(actual.residual), expected.residual.toarray(), atol=1e-8)
@@ -116,10 +117,10 @@ def test_sweeps_use_the_same_memory(labelled, missing, block_size):
 
     X, Y = labelled
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
-    dense = DenseAlternation(X, rows, np.full(len(rows), 2), 20, "brp", 0)
+    problem = decomposition_problem(X.shape, Y, 2, 20)
+    dense = DenseAlternation(X, problem)
     with config_context(array_api_dispatch=True):
-        state = Blocks(torch.asarray(X), rows, np.full(len(rows), 2), 20, "brp", 0)
+        state = Blocks(torch.asarray(X), problem)
         addresses = []
         for number in range(5):
             dense.sweep()
@@ -141,9 +142,9 @@ def test_the_largest_of_many_entries(elsewhere):
 
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((300, 40)), rng.random((300, 3)) < 0.4
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
-    expected = minimise(DenseAlternation(X, rows, np.full(3, 2), 50, "brp", 0), 100, 0.1)
-    actual = minimise(SmallBlocks(elsewhere(X), rows, np.full(3, 2), 50, "brp", 0), 100, 0.1)
+    problem = decomposition_problem(X.shape, Y, 2, 50, tol=0.1)
+    expected = minimise(DenseAlternation(X, problem))
+    actual = minimise(SmallBlocks(elsewhere(X), problem))
     assert expected.residual.nnz == 50
     np.testing.assert_allclose(to_host(actual.residual), expected.residual.toarray(), atol=1e-9)
 

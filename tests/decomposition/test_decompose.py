@@ -1,5 +1,4 @@
 import tracemalloc
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,11 +9,10 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, random_arr
 from sklearn.exceptions import ConvergenceWarning
 
 from decomposition_problems import problems, sparse_labels
-from helpers import assert_same_subspaces, decompose_as_given
+from helpers import assert_same_subspaces, decompose_as_given, decomposition_problem
 from reference import decompose_by_definition
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
-from sdgs.decomposition._problem import Arguments
 from sdgs.decomposition._solvers import SOLVERS
 
 
@@ -153,13 +151,11 @@ def test_sparse_training_allocates_no_dense_matrix():
 
 
 def test_sparse_samples_are_made_dense_only_if_that_is_cheap():
-    arguments = Arguments(1000, 0, "brp", 100, 1e-4, None, None, None)
-    one, many = csr_array(np.ones((5000, 1))), csr_array(np.eye(5000)[:, :1250])
-    assert arguments.check((5000, 800), one).is_solved_dense(np.float64)
-    assert not arguments.check((5000, 2000), one).is_solved_dense(np.float64)
-    assert arguments.check((5000, 2000), many).is_solved_dense(np.float64)  # the components are nearly as large as X
-    sparse = replace(arguments, densify=False).check((5000, 800), one)
-    assert not sparse.is_solved_dense(np.float64)
+    one, many = np.ones((5000, 1)), np.eye(5000)[:, :1250]
+    assert decomposition_problem((5000, 800), one, 1000, 0).is_solved_dense(np.float64)
+    assert not decomposition_problem((5000, 2000), one, 1000, 0).is_solved_dense(np.float64)
+    # The components are nearly as large as X.
+    assert decomposition_problem((5000, 2000), many, 1000, 0).is_solved_dense(np.float64)
 
 
 def test_directions_without_support_in_the_rows_are_dropped():

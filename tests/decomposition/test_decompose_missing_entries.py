@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from corruption import with_missing_entries
+from helpers import decomposition_problem
 from reference import decompose_by_definition
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
@@ -40,8 +41,7 @@ def test_agrees_with_the_definition(share):
 def test_no_step_raises_the_error_on_observed_entries(seed, n, p, k, r, K, share, solver):
     rng = np.random.default_rng(seed)
     X, Y = with_missing_entries(rng.standard_normal((n, p)), share, seed), rng.random((n, k)) < 0.5
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
-    state = DenseAlternation(X, rows, np.full(k, r), K, solver, 0)
+    state = DenseAlternation(X, decomposition_problem((n, p), Y, r, K, solver))
     state.sweep()
     before = state.error()
     for _ in range(4):

@@ -1,11 +1,14 @@
 """The memory and the threads of an actor."""
 
+from dataclasses import replace
+
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from distributed_data import DECOMPOSE_OPTIONS, assert_same_decomposition, make_data
-from helpers import arguments_of_decompose
+from helpers import decomposition_problem
 from sdgs import decompose
+from sdgs._utils._validation import check_residual_size, check_seed
 from sdgs.decomposition._minimise import minimise
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import DaskRows
@@ -19,11 +22,12 @@ def test_rows_that_take_too_much_memory_are_in_files(client):
 
     data = make_data("dense missing")
     rows = DaskRows(data.as_dask())
-    problem = arguments_of_decompose(**DECOMPOSE_OPTIONS).check(rows.shape, data.Y)
+    options = DECOMPOSE_OPTIONS
+    K = check_residual_size(options["residual_size"], data.X.size)
+    problem = decomposition_problem(rows.shape, data.Y, options["n_components"], K, tol=options["tol"])
+    problem = replace(problem, seed=check_seed(options["random_state"]))
     with ActorPool(rows, dense=True, max_memory_share=0.0, slab_bytes=30 * 8 * 7) as pool:
-        arguments = (problem.labels, problem.ranks, problem.K, problem.solver, problem.seed)
-        state = DistributedAlternation(rows, pool, *arguments)
-        result = minimise(state, problem.max_iter, problem.tol, None)
+        result = minimise(DistributedAlternation(rows.dtype, pool, problem))
         assert sum(client.run(count_files).values()) == 4  # X and R on two workers
     assert_same_decomposition(result, decompose(data.X, data.Y, **DECOMPOSE_OPTIONS))
 

@@ -11,8 +11,11 @@ _BACKENDS = {"dask": "sdgs.distributed"}
 class ArrayBackend(Protocol):
     """The functions of a backend."""
 
-    def decompose(self, X: Any, Y: Any, arguments: Any) -> Any:
-        """The :class:`sdgs.Decomposition` of ``X``; ``arguments`` are those of :func:`sdgs.decompose`, unchecked."""
+    def check_decomposable(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """The samples to pass to ``decompose``, which have a ``shape``, and their labels on this machine."""
+
+    def decompose(self, X: Any, problem: Any) -> Any:
+        """The :class:`sdgs.Decomposition` of such samples; ``problem`` holds the validated arguments."""
 
     def check_samples(self, model: Any, X: Any, y: Any) -> tuple[Any, Any]:
         """:class:`sdgs.readout._samples.Samples` and a label matrix (CSC) that ``model`` can be fitted to."""

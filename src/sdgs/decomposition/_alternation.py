@@ -1,9 +1,8 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +16,87 @@ from sdgs.decomposition._block_updates import (
     exact_subspace,
     orthonormal_basis,
     ritz_basis,
+    slices,
     supported_rank,
 )
 from sdgs.decomposition._label_rows import cooccurring_labels, label_cooccurrence, levels
-from sdgs.decomposition._solvers import Solver, projection_columns, refines_random_start, starts_from_last_subspace
+from sdgs.decomposition._problem import Problem
+from sdgs.decomposition._solvers import projection_columns, refines_random_start, starts_from_last_subspace
 from sdgs.decomposition.backends._threads import ThreadPool
 
-
-@dataclass(frozen=True, eq=False)
-class SharedParameters:
-    """What alternations over different rows of one X must have in common."""
-
-    scale: Any
-    ranks: Sequence[int]  # of the component of each label
+Arrays = dict[str, NDArray[Any]]
 
 
-class Alternation:
+class AlternationState(Protocol):
+    """What the loop needs of an alternation, whatever arrays it computes with."""
+
+    problem: Problem
+    dtype: Any
+    scale: Any  # everything but X is divided by it: the unit scale
+    total: float  # ||X||_F^2 in the unit scale
+    energies: list[float]  # the same for the rows of each label
+    sweeps: int
+
+    def sweep(self) -> None:
+        """Update every label, then the residual."""
+
+    def error(self) -> float:
+        """``||R||_F^2``, the objective in the unit scale."""
+
+    def factors(self) -> list[tuple[Array, Array]]:
+        """(U_i, C^i) of every label, on the host."""
+
+    def working_state(self) -> Arrays:
+        """The arrays beside ``state`` that the next sweep depends on, to the last digit."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
+        """Continue from a state after so many sweeps; without the working state no sweep can follow."""
+
+    def residual_entries(self) -> tuple[Indices, Array]:
+        """Flat indices, ascending, and values of the at most K entries of S in the unit scale, on the host."""
+
+    def residual(self) -> Any:
+        """S."""
+        indices, values = self.residual_entries()
+        shape = self.problem.shape
+        return csr_array((values * self.scale, np.unravel_index(indices, shape)), shape=shape)
+
+    def state(self) -> Arrays:
+        """The arrays that determine the result, after a sweep."""
+        U, C = zip(*self.factors(), strict=True)
+        indices, values = self.residual_entries()
+        flat_U = np.concatenate([U_i.reshape(-1) for U_i in U])
+        return {"U": flat_U, "C": np.vstack(C), "S_indices": indices, "S_values": values}
+
+    def split_factors(self, state: Mapping[str, NDArray[Any]]) -> tuple[list[Array], list[Array]]:
+        """U_i and C^i of every label in a state."""
+        shapes = [(omega.size, r) for omega, r in zip(self.problem.rows, self.problem.ranks, strict=True)]
+        U = np.split(state["U"], np.cumsum([size * r for size, r in shapes])[:-1])
+        C = np.split(state["C"], np.cumsum(self.problem.ranks)[:-1])
+        return [U_i.reshape(shape) for U_i, shape in zip(U, shapes, strict=True)], C
+
+    def gaussian_matrix(self, i: int) -> Array:
+        """The random projection of a label, seeded by sweep and label: the order of the updates changes no draw."""
+        p = self.problem.shape[1]
+        rng = np.random.default_rng((self.problem.seed, self.sweeps, i))
+        width = projection_columns(self.problem.solver, self.problem.ranks[i], p)
+        return rng.standard_normal((p, width)).astype(self.dtype)
+
+    def rank_tolerances(self) -> list[float]:
+        """Per label, the singular value of its rows at or below which only rounding is left."""
+        eps, p = float(np.finfo(self.dtype).eps), self.problem.shape[1]
+        pairs = zip(self.problem.rows, self.energies, strict=True)
+        return [max(omega.size, p) * eps * float(np.sqrt(energy)) for omega, energy in pairs]
+
+    def low_rank_factors(self) -> list[tuple[Any, Any]]:
+        """(U_i, C^i) of every label, with the rank that its rows support."""
+        pairs = zip(self.factors(), self.rank_tolerances(), strict=True)
+        return [supported_rank(U, C, tolerance) for (U, C), tolerance in pairs]
+
+
+class Alternation(AlternationState):
     """X = sum_i U_i C^i + S + R, improved in place one block of variables at a time.
 
-    Trusts its arguments: X is finite or NaN, ``rows`` holds the ascending rows of each label, ``ranks`` is positive.
     An entry that is NaN was not observed: S takes the value of sum_i L^i there, outside the limit K, so that it never
     contributes to the error. Everything but X is kept in a unit scale, X / ``scale``, in which squares neither
     overflow nor underflow.
@@ -47,45 +108,30 @@ class Alternation:
     scan_bytes = 1 << 20  # of X that are squared at a time
     min_task_entries = 1 << 18  # of a label's rows: an update of fewer is not worth a thread
 
-    S_indices: Indices  # of the at most K entries of S, flat and ascending
-    S_values: Array
-
-    def __init__(
-        self,
-        X: Any,
-        rows: tuple[Indices, ...],
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-        n_jobs: int | None = None,
-        *,
-        shared: SharedParameters | None = None,
-        missing: Indices | None = None,
-    ) -> None:
+    def __init__(self, X: Any, problem: Problem, *, scale: Any = None, missing: Indices | None = None) -> None:
         if missing is None:
             X, missing = _fill_missing(narrow_indices(X) if issparse(X) else X)
         self.missing = missing  # among the values of X, stored or flat
-        self.threads = self.make_threads(n_jobs)
-        self.X, self.rows, self.K, self.solver, self.seed = X, rows, K, solver, seed
-        self.scale = power_of_two_above(largest_magnitude(X), X.dtype) if shared is None else shared.scale
-        self.shape = n, p = X.shape
-        dtype = X.dtype
+        self.threads = self.make_threads(problem.n_jobs)
+        self.X, self.problem, self.rows, self.ranks = X, problem, problem.rows, problem.ranks.tolist()
+        self.dtype = dtype = X.dtype
+        self.scale = power_of_two_above(largest_magnitude(X), dtype) if scale is None else scale
+        n, p = X.shape
         energy = self._row_energy()
         self.total = float(energy.sum())
 
         # The paper's start divides each sample equally: L^i = X / (labels of the row). It is not low-rank, so it is not
         # stored: the first sweep takes it from X, and the error of every labelled row starts at zero.
-        self.cardinality = np.bincount(np.concatenate(rows), minlength=n)
+        self.cardinality = np.bincount(np.concatenate(self.rows), minlength=n)
         self.start_weight = (1 / np.maximum(self.cardinality, 1)).astype(dtype)
 
-        self.energies = [float(energy[omega].sum()) for omega in rows]
-        self.ranks = component_ranks(ranks, rows, p) if shared is None else list(shared.ranks)
+        self.energies = [float(energy[omega].sum()) for omega in self.rows]
         self.C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in self.ranks]
         self.U: list[Array] = [
-            np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(rows, self.ranks, strict=True)
+            np.zeros((omega.size, r), dtype=dtype) for omega, r in zip(self.rows, self.ranks, strict=True)
         ]
-        self.S_indices, self.S_values = np.empty(0, dtype=np.intp), np.empty(0, dtype=dtype)
+        self.S_indices: Indices = np.empty(0, dtype=np.intp)  # of the at most K entries of S, flat and ascending
+        self.S_values: Array = np.empty(0, dtype=dtype)
         self.sweeps = 0
         self.init_error()
 
@@ -103,27 +149,20 @@ class Alternation:
         """Initialise R, before the first sweep."""
         raise NotImplementedError
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that determine the result, after a sweep."""
-        U = np.concatenate([U.reshape(-1) for U in self.U])
-        return {"U": U, "C": np.vstack(self.C), "S_indices": self.S_indices, "S_values": self.S_values}
+    def factors(self) -> list[tuple[Array, Array]]:
+        """(U_i, C^i) of every label."""
+        return list(zip(self.U, self.C, strict=True))
 
-    def working_state(self) -> dict[str, Array]:
-        """The other arrays that the next sweep depends on, to the last digit."""
-        raise NotImplementedError
+    def residual_entries(self) -> tuple[Indices, Array]:
+        """Flat indices and values of S in the unit scale."""
+        return self.S_indices, self.S_values
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
         """Continue from a state after so many sweeps; without the working state no sweep can follow."""
-        sizes = [U.size for U in self.U]
-        for i, U in enumerate(np.split(state["U"], np.cumsum(sizes)[:-1])):
-            self.U[i] = U.reshape(self.U[i].shape)
-        for C, stored in zip(self.C, np.split(state["C"], np.cumsum(self.ranks)[:-1]), strict=True):
+        self.U, components = self.split_factors(state)
+        for C, stored in zip(self.C, components, strict=True):
             C[:] = stored
         self.S_indices, self.S_values, self.sweeps = state["S_indices"], state["S_values"], sweeps
-
-    def error(self) -> float:
-        """``||R||_F^2``, in the unit scale."""
-        raise NotImplementedError
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
@@ -176,59 +215,19 @@ class Alternation:
         """Update L^i with all else fixed."""
         if self.rows[i].size == 0:
             return
-        if self.solver == "svd":
+        if self.problem.solver == "svd":
             Q = exact_subspace(self.label_matrix(i), self.ranks[i])
-        elif starts_from_last_subspace(self.solver, self.sweeps):
+        elif starts_from_last_subspace(self.problem.solver, self.sweeps):
             Q = orthonormal_basis(self.gram_times_last(i), self.X.dtype)
         else:
             Q = orthonormal_basis(self.gram_times_random(i), self.X.dtype)
-            if refines_random_start(self.solver):
+            if refines_random_start(self.problem.solver):
                 Q = ritz_basis(Q, self.gram_times(i, Q), self.ranks[i])
         self.project(i, Q)
 
     def gram_times_random(self, i: int) -> Array:
         """Y2 from a Gaussian matrix; in the first sweep the label's start is first added back to R."""
         return self.gram_times(i, self.gaussian_matrix(i), add_start=self.sweeps == 0)
-
-    def gaussian_matrix(self, i: int) -> Array:
-        """The random projection of a label in this sweep."""
-        r, p = self.C[i].shape
-        return draw_gaussian(self.seed, self.sweeps, i, (p, projection_columns(self.solver, r, p)), self.X.dtype)
-
-    def low_rank_factors(self) -> list[tuple[Array, Array]]:
-        """(U_i, C^i) of every label, with the rank that its rows support."""
-        floors = rank_tolerances([omega.size for omega in self.rows], self.energies, self.X.shape[1], self.X.dtype)
-        return [
-            supported_rank(U, C, floor) if len(U) else (U, C)
-            for U, C, floor in zip(self.U, self.C, floors, strict=True)
-        ]
-
-    def residual(self) -> csr_array:
-        """S."""
-        indices = np.unravel_index(self.S_indices, self.shape)
-        return csr_array((self.S_values * self.scale, indices), shape=self.shape)
-
-
-def draw_gaussian(seed: int, sweep: int, label: int, shape: tuple[int, int], dtype: Any) -> Array:
-    """A Gaussian matrix, seeded by sweep and label: the order in which labels are updated changes no draw."""
-    A: Array = np.random.default_rng((seed, sweep, label)).standard_normal(shape).astype(dtype)
-    return A
-
-
-def component_ranks(ranks: NDArray[np.intp], rows: Sequence[Indices], p: int) -> list[int]:
-    """The rank of each label's component: at most the number of its rows and of the columns."""
-    return [min(int(r), omega.size, p) for r, omega in zip(ranks, rows, strict=True)]
-
-
-def rank_tolerances(sizes: Sequence[int], energies: Sequence[float], p: int, dtype: Any) -> list[float]:
-    """Per label, the singular value of its rows at or below which only rounding is left."""
-    eps = float(np.finfo(dtype).eps)
-    return [max(size, p) * eps * float(np.sqrt(energy)) for size, energy in zip(sizes, energies, strict=True)]
-
-
-def slices(size: int, step: int) -> list[slice]:
-    """Consecutive slices of ``step`` that cover ``range(size)``; the last may be shorter."""
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
 
 def _fill_missing(X: Any) -> tuple[Any, Indices]:

@@ -1,4 +1,4 @@
-"""The block updates of the training decomposition, on plain arrays.
+"""The block updates of the training decomposition, on plain arrays. The residual step takes those of any library.
 
 The problem (equation 3 of the paper), for data X (n, p) and the rows Omega_i of each label i::
 
@@ -21,9 +21,12 @@ those matrices. So the error after the step is at most the error before it. A ne
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh, svd
 from scipy.linalg.lapack import dgeqrf, dorgqr
+
+from sdgs._utils._array_api import namespace, on_host, put, take
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -62,78 +65,81 @@ def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
 
 
 def largest_entries(
-    E: Array, K: int, floor: float = 0.0, *, block_size: int = _SCAN_ENTRIES, sample_size: int = _SAMPLE_SIZE
-) -> Indices:
+    E: Any, K: int, floor: float = 0.0, *, block_size: int = _SCAN_ENTRIES, sample_size: int = _SAMPLE_SIZE
+) -> Any:
     """Flat indices, ascending, of the ``K`` non-zero entries of C-ordered ``E`` that are largest in magnitude.
 
     Scans ``E`` in blocks and keeps O(K) candidates. ``floor`` is a magnitude that at least ``K`` entries are known to
     reach; a tight one leaves little more than K candidates. A higher floor is estimated from a sample. If it turns out
     too high, which shows in fewer than K entries, the scan is repeated with ``floor``.
     """
-    flat = E.reshape(-1)
-    if K <= 0 or flat.size == 0:
-        return np.empty(0, dtype=np.intp)
+    xp = namespace(E)
+    flat = xp.reshape(E, (-1,))
+    if K <= 0 or flat.shape[0] == 0:
+        return xp.zeros((0,), dtype=xp.int64, device=device(flat))
     estimate = _estimated_floor(flat, K, sample_size)
     if estimate > floor:
         indices = _largest_above(flat, K, estimate, block_size)
-        if indices.size == K:
+        if indices.shape[0] == K:
             return indices
     return _largest_above(flat, K, floor, block_size)
 
 
-def _estimated_floor(flat: Array, K: int, sample_size: int) -> float:
+def _estimated_floor(flat: Any, K: int, sample_size: int) -> float:
     """A magnitude that at least ``K`` entries reach with high probability, from a regular sample."""
-    step = flat.size // sample_size
+    step = flat.shape[0] // sample_size
     if step < 2:
         return 0.0
-    sample, rank = np.abs(flat[::step]), conservative_rank(K, step)
-    return float(np.partition(sample, -rank)[-rank]) if rank < sample.size else 0.0
+    xp = namespace(flat)
+    sample = xp.sort(xp.abs(flat[::step]))
+    rank = int(K / step + 4 * np.sqrt(K / step) + 4)  # four standard deviations above the expected rank K / step
+    return float(sample[-rank]) if rank < sample.shape[0] else 0.0
 
 
-def conservative_rank(K: int, step: int) -> int:
-    """The rank, in a sample of every ``step``-th entry, of a magnitude that K of all entries very likely reach.
-
-    Four standard deviations above the expected rank K / step.
-    """
-    rank = K / step
-    return int(rank + 4 * np.sqrt(rank) + 4)
-
-
-def _largest_above(flat: Array, K: int, floor: float, block_size: int) -> Indices:
+def _largest_above(flat: Any, K: int, floor: float, block_size: int) -> Any:
     """Indices of the at most ``K`` largest among the non-zero entries that reach ``floor``."""
-    buffer = np.empty(min(block_size, flat.size), dtype=flat.dtype)
+    xp = namespace(flat)
     indices, magnitudes, n_candidates = [], [], 0
-    for start in range(0, flat.size, block_size):
-        block = flat[start : start + block_size]
-        magnitude = np.abs(block, out=buffer[: block.size])
-        candidates = np.flatnonzero(magnitude >= floor if floor > 0 else magnitude)
-        indices.append(candidates + start)
-        magnitudes.append(magnitude[candidates])
-        n_candidates += candidates.size
+    for block in slices(flat.shape[0], block_size):
+        magnitude = xp.abs(flat[block])
+        candidates = xp.nonzero(magnitude >= floor if floor > 0 else magnitude > 0)[0]
+        indices.append(xp.astype(candidates, xp.int64) + block.start)
+        magnitudes.append(take(magnitude, candidates))
+        n_candidates += candidates.shape[0]
         if n_candidates > 4 * K + 4096:
-            chosen = largest_indices(np.concatenate(magnitudes), K)
-            indices, magnitudes = [np.concatenate(indices)[chosen]], [np.concatenate(magnitudes)[chosen]]
-            n_candidates, floor = K, max(floor, float(magnitudes[0].min()))
-    return np.sort(np.concatenate(indices)[largest_indices(np.concatenate(magnitudes), K)])
+            chosen = largest_indices(xp.concat(magnitudes), K)
+            indices, magnitudes = [take(xp.concat(indices), chosen)], [take(xp.concat(magnitudes), chosen)]
+            n_candidates, floor = K, max(floor, float(xp.min(magnitudes[0])))
+    return xp.sort(take(xp.concat(indices), largest_indices(xp.concat(magnitudes), K)))
 
 
-def largest_indices(magnitudes: Array, K: int) -> Indices:
+def largest_indices(magnitudes: Any, K: int) -> Any:
     """Indices of the ``K`` largest, or of all if there are fewer, in no particular order."""
-    if K == 0:
-        return np.empty(0, dtype=np.intp)
-    return np.argpartition(magnitudes, magnitudes.size - K)[-K:] if magnitudes.size > K else np.arange(magnitudes.size)
+    xp, size = namespace(magnitudes), magnitudes.shape[0]
+    if K == 0 or size <= K:
+        return xp.arange(min(size, K), device=device(magnitudes))
+    if on_host(magnitudes):
+        return np.argpartition(magnitudes, size - K)[-K:]
+    return xp.argsort(magnitudes, descending=True, stable=True)[:K]
 
 
-def update_residual(R: Array, S_indices: Indices, S_values: Array, K: int) -> tuple[Indices, Array]:
-    """Residual step: add S back to ``R``, then move the K largest entries of ``R`` into S, which is returned."""
-    flat = R.reshape(-1)
-    flat[S_indices] += S_values
+def update_residual(
+    R: Any, S_indices: Any, S_values: Any, K: int, block_size: int = _SCAN_ENTRIES
+) -> tuple[Any, Any, Any]:
+    """Residual step: add S back to R, then move the K largest entries of R into S. Returns R and S."""
+    xp = namespace(R)
+    flat = xp.reshape(R, (-1,))
+    flat = put(flat, S_indices, take(flat, S_indices) + S_values)
     # S always holds the K largest entries, or all non-zero ones: a full S bounds the K-th largest from below.
-    floor = float(np.abs(flat[S_indices]).min()) if S_indices.size == K > 0 else 0.0
-    S_indices = largest_entries(R, K, floor)
-    S_values = flat[S_indices]
-    flat[S_indices] = 0.0
-    return S_indices, S_values
+    floor = float(xp.min(xp.abs(take(flat, S_indices)))) if S_indices.shape[0] == K > 0 else 0.0
+    S_indices = largest_entries(flat, K, floor, block_size=block_size)
+    S_values = take(flat, S_indices)
+    return xp.reshape(put(flat, S_indices, xp.zeros_like(S_values)), R.shape), S_indices, S_values
+
+
+def slices(size: int, step: int) -> list[slice]:
+    """Consecutive slices of ``step`` that cover ``range(size)``; the last may be shorter."""
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
 
 def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
@@ -143,6 +149,8 @@ def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
     basis with arbitrary ones. They have no effect in training, but would capture energy of new samples at prediction.
     The sign of each axis is the one for which the coefficients of the rows have a non-negative sum.
     """
+    if not len(U):
+        return U, C
     W, s, Vt = svd(U.astype(np.float64, copy=False), full_matrices=False, check_finite=False)
     rank = int(np.count_nonzero(s > floor))
     principal = W[:, :rank] * s[:rank]

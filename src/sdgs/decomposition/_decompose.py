@@ -6,18 +6,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sdgs._utils._array_api import on_host
 from sdgs._utils._array_backends import backend_of
-from sdgs._utils._validation import check_features
-from sdgs.decomposition._alternation import Alternation
+from sdgs._utils._validation import (
+    check_checkpoint,
+    check_choice,
+    check_features,
+    check_int,
+    check_labels,
+    check_n_jobs,
+    check_number,
+    check_ranks,
+    check_residual_size,
+    check_seed,
+)
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
-from sdgs.decomposition._problem import Arguments, Problem
-from sdgs.decomposition._solvers import Solver
+from sdgs.decomposition._problem import Problem
+from sdgs.decomposition._solvers import SOLVERS, Solver
 from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
@@ -109,8 +120,27 @@ def decompose(
     >>> bool(result.objective[-1] < 1e-3 * (data.X**2).sum())
     True
     """
-    arguments = Arguments(n_components, residual_size, solver, max_iter, tol, random_state, n_jobs, checkpoint)
-    result = decompose_arguments(X, Y, arguments)
+    backend = backend_of(X)
+    if backend is None:
+        X = check_features(X, missing=True)
+    else:
+        X, Y = backend.check_decomposable(X, Y)
+    labels = check_labels(Y, n_samples=X.shape[0])
+    ranks = np.minimum(check_ranks(n_components, labels.shape[1]), np.diff(labels.indptr))
+    check_n_jobs(n_jobs)
+    problem = Problem(
+        shape=X.shape,
+        labels=labels,
+        ranks=np.minimum(ranks, X.shape[1]),
+        K=check_residual_size(residual_size, X.shape[0] * X.shape[1]),
+        solver=check_choice(solver, "solver", SOLVERS),
+        max_iter=check_int(max_iter, "max_iter", minimum=1),
+        tol=check_number(tol, "tol"),
+        seed=check_seed(random_state),
+        n_jobs=n_jobs,
+        checkpoint_folder=check_checkpoint(checkpoint, random_state),
+    )
+    result = _decompose_here(X, problem) if backend is None else backend.decompose(X, problem)
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error converged to tol={tol}. "
@@ -121,26 +151,12 @@ def decompose(
     return result
 
 
-def decompose_arguments(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
-    """Validate and solve. Arrays of a backend, such as Dask arrays, are handed over to it."""
-    backend = backend_of(X)
-    if backend is not None:
-        return backend.decompose(X, Y, arguments)  # type: ignore[no-any-return]
-    X = check_features(X, missing=True)
-    problem = arguments.check(X.shape, Y)
+def _decompose_here(X: Any, problem: Problem) -> Decomposition:
+    """The decomposition of an array that no backend computes with."""
     if issparse(X) and problem.is_solved_dense(X.dtype):
         X = X.toarray()
-    checkpoint = problem.open_checkpoint(partial(fingerprint, X))
+    kind = SparseAlternation if issparse(X) else DenseAlternation if on_host(X) else ArrayApiAlternation
     # BLAS threads gain nothing on products this thin, are slow when other processes use the cores, and change the last
     # digits, which are to depend on the arguments alone.
     with threadpool_limits(1 if on_host(X) else None, user_api="blas"):
-        return minimise(_make_alternation(X, problem), problem.max_iter, problem.tol, checkpoint)
-
-
-def _make_alternation(X: Any, problem: Problem) -> Alternation | ArrayApiAlternation:
-    """The alternation for this kind of array, before the first sweep."""
-    arguments = (problem.rows, problem.ranks, problem.K, problem.solver, problem.seed)
-    if not on_host(X):
-        return ArrayApiAlternation(X, *arguments)
-    kind = SparseAlternation if issparse(X) else DenseAlternation
-    return kind(X, *arguments, problem.n_jobs)
+        return minimise(kind(X, problem), problem.open_checkpoint(partial(fingerprint, X)))

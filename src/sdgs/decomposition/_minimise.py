@@ -2,59 +2,25 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition._block_updates import Indices
+from sdgs.decomposition._alternation import AlternationState
 from sdgs.decomposition._decomposition_result import Decomposition
-from sdgs.decomposition._solvers import Solver, is_descent_method
+from sdgs.decomposition._solvers import is_descent_method
 from sdgs.persistence._checkpoint import Checkpoint
 
-Arrays = dict[str, NDArray[Any]]
 
-
-class AlternationState(Protocol):
-    """What the loop needs of an alternation, whatever arrays it computes with."""
-
-    shape: tuple[int, int]
-    rows: tuple[Indices, ...]
-    K: int
-    solver: Solver
-    scale: Any  # everything but X is divided by it: the unit scale
-    total: float  # ||X||_F^2 in the unit scale
-
-    def sweep(self) -> None:
-        """Update every label, then the residual."""
-
-    def error(self) -> float:
-        """The objective in the unit scale."""
-
-    def low_rank_factors(self) -> list[tuple[Any, Any]]:
-        """(U_i, C^i) of every label."""
-
-    def residual(self) -> Any:
-        """S."""
-
-    def state(self) -> Arrays:
-        """The arrays that determine the result."""
-
-    def working_state(self) -> Arrays:
-        """The other arrays that the next sweep depends on, to the last digit."""
-
-    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
-        """Continue from a state after so many sweeps."""
-
-
-def minimise(state: AlternationState, max_iter: int, tol: float, checkpoint: Checkpoint | None = None) -> Decomposition:
+def minimise(state: AlternationState, checkpoint: Checkpoint | None = None) -> Decomposition:
     """Sweep until the error converges or ``max_iter`` sweeps are done."""
-    objective = [] if checkpoint is None else _resume(state, checkpoint)
-    converged = _has_converged(objective, state, tol)
+    objective, max_iter = [] if checkpoint is None else _resume(state, checkpoint), state.problem.max_iter
+    converged = _has_converged(objective, state)
     while not converged and len(objective) < max_iter:
         state.sweep()
         objective.append(state.error())
-        converged = _has_converged(objective, state, tol)
+        converged = _has_converged(objective, state)
         if checkpoint is not None:
             if converged or len(objective) == max_iter:
                 checkpoint.store({**state.state(), "objective": np.asarray(objective)})
@@ -67,7 +33,7 @@ def minimise(state: AlternationState, max_iter: int, tol: float, checkpoint: Che
     return Decomposition(
         components=tuple(C for _, C in factors),
         coefficients=tuple(U * state.scale for U, _ in factors),
-        rows=state.rows,
+        rows=state.problem.rows,
         residual=state.residual(),
         objective=objective_of_X,
         n_iter=len(objective),
@@ -75,12 +41,13 @@ def minimise(state: AlternationState, max_iter: int, tol: float, checkpoint: Che
     )
 
 
-def _has_converged(objective: Sequence[float], state: AlternationState, tol: float) -> bool:
+def _has_converged(objective: Sequence[float], state: AlternationState) -> bool:
     """Whether the error is small, or the last sweep lowered it by little."""
     if not objective:
         return False
+    tol = state.problem.tol
     converged = objective[-1] <= tol * state.total
-    if len(objective) > 1 and is_descent_method(state.solver):
+    if len(objective) > 1 and is_descent_method(state.problem.solver):
         converged |= objective[-2] - objective[-1] <= tol * objective[-2]
     return converged
 
@@ -106,6 +73,6 @@ def _is_state_of(stored: Mapping[str, NDArray[Any]], state: AlternationState) ->
         {"U", "C", *residual} <= stored.keys() <= fresh.keys()
         and all(array.dtype == fresh[name].dtype and array.ndim == fresh[name].ndim for name, array in stored.items())
         and all(array.shape == fresh[name].shape for name, array in stored.items() if name not in residual)
-        and stored["S_indices"].size == stored["S_values"].size <= state.K
-        and bool((np.diff(stored["S_indices"], prepend=-1, append=math.prod(state.shape)) > 0).all())
+        and stored["S_indices"].size == stored["S_values"].size <= state.problem.K
+        and bool((np.diff(stored["S_indices"], prepend=-1, append=math.prod(state.problem.shape)) > 0).all())
     )

@@ -1,4 +1,4 @@
-"""The arguments of ``decompose``, as given and validated."""
+"""The validated arguments of ``decompose``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from sdgs._utils._validation import (
-    check_checkpoint,
-    check_choice,
-    check_int,
-    check_labels,
-    check_n_jobs,
-    check_number,
-    check_ranks,
-    check_residual_size,
-    check_seed,
-)
 from sdgs.decomposition._block_updates import Indices
 from sdgs.decomposition._label_rows import rows_by_label
-from sdgs.decomposition._solvers import SOLVERS, Solver
+from sdgs.decomposition._solvers import Solver
 from sdgs.persistence._checkpoint import Checkpoint
 
 _MAX_SMALL_BYTES = 32 << 20  # of a dense matrix whose memory does not matter
@@ -36,7 +25,7 @@ class Problem:
 
     shape: tuple[int, int]
     labels: csc_array
-    ranks: NDArray[np.intp]
+    ranks: NDArray[np.intp]  # of each label's component, at most the number of its rows and of the columns
     K: int
     solver: Solver
     seed: int
@@ -44,7 +33,6 @@ class Problem:
     tol: float
     n_jobs: int | None
     checkpoint_folder: Path | None
-    densify: bool | None
 
     @cached_property
     def rows(self) -> tuple[Indices, ...]:
@@ -58,10 +46,7 @@ class Problem:
         with the components, which are dense, dominate on either path.
         """
         n, p = self.shape
-        if self.densify is not None:
-            return self.densify
-        n_components = int(np.minimum(self.ranks, np.diff(self.labels.indptr)).sum())
-        return n * p * np.dtype(dtype).itemsize <= _MAX_SMALL_BYTES or n <= _MAX_DENSE_RATIO * n_components
+        return n * p * np.dtype(dtype).itemsize <= _MAX_SMALL_BYTES or n <= _MAX_DENSE_RATIO * int(self.ranks.sum())
 
     def open_checkpoint(self, fingerprint_of_X: Callable[[], str]) -> Checkpoint | None:
         """The checkpoint of this problem for an X with this fingerprint, or None if no folder was given."""
@@ -70,34 +55,3 @@ class Problem:
         arguments = (self.ranks, self.K, self.solver, self.max_iter, self.tol, self.seed)
         data = (fingerprint_of_X(), self.shape, self.labels, self.labels.shape)
         return Checkpoint(self.checkpoint_folder, "decompose", *data, *arguments)
-
-
-@dataclass(frozen=True, eq=False)
-class Arguments:
-    """The arguments of :func:`sdgs.decompose` as given, and ``densify``: whether to make sparse X dense.
-
-    None, the default, decides it by size (:meth:`Problem.is_solved_dense`).
-    """
-
-    n_components: Any
-    residual_size: Any
-    solver: Any
-    max_iter: Any
-    tol: Any
-    random_state: Any
-    n_jobs: Any
-    checkpoint: Any
-    densify: bool | None = None
-
-    def check(self, shape: tuple[int, int], Y: Any) -> Problem:
-        """The validated problem for samples of this shape with labels ``Y``."""
-        labels = check_labels(Y, n_samples=shape[0])
-        ranks = check_ranks(self.n_components, labels.shape[1])
-        K = check_residual_size(self.residual_size, shape[0] * shape[1])
-        check_choice(self.solver, "solver", SOLVERS)
-        max_iter = check_int(self.max_iter, "max_iter", minimum=1)
-        tol = check_number(self.tol, "tol")
-        seed = check_seed(self.random_state)
-        check_n_jobs(self.n_jobs)
-        folder = check_checkpoint(self.checkpoint, self.random_state)
-        return Problem(shape, labels, ranks, K, self.solver, seed, max_iter, tol, self.n_jobs, folder, self.densify)

@@ -7,61 +7,48 @@ the residual.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
-from scipy.sparse import csr_array
 
-from sdgs.decomposition._alternation import SharedParameters, component_ranks, power_of_two_above, rank_tolerances
+from sdgs.decomposition._alternation import AlternationState, power_of_two_above
 from sdgs.decomposition._block_updates import Array, Indices, orthonormal_basis, ritz_basis
-from sdgs.decomposition._label_rows import label_cooccurrence, levels, rows_by_label
-from sdgs.decomposition._solvers import Solver, refines_random_start
+from sdgs.decomposition._label_rows import label_cooccurrence, levels
+from sdgs.decomposition._problem import Problem
+from sdgs.decomposition._solvers import refines_random_start
 from sdgs.distributed._actor_pool import ActorPool
-from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._k_largest import bound_kth_largest, split_k_largest
 
 
-class DistributedAlternation:
-    """The :class:`~sdgs.decomposition._minimise.AlternationState` of rows that are on the workers of a pool."""
+class DistributedAlternation(AlternationState):
+    """The alternation over rows that are on the workers of a pool."""
 
-    def __init__(
-        self,
-        X: DaskRows,
-        pool: ActorPool,
-        labels: Any,
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-    ) -> None:
-        self.shape, self.K, self.solver, self.sweeps = X.shape, K, solver, 0
-        self.rows = rows_by_label(labels)
-        self._pool, self._dtype = pool, X.dtype
-        self.scale = power_of_two_above(max(pool.call_all("largest")), X.dtype)
-        self._ranks = component_ranks(ranks, self.rows, X.shape[1])
-        shared = SharedParameters(self.scale, self._ranks)
-        csr_labels = labels.tocsr()
+    def __init__(self, dtype: Any, pool: ActorPool, problem: Problem) -> None:
+        self.problem, self.dtype, self.sweeps, self._pool = problem, dtype, 0, pool
+        (n, p), rows = problem.shape, problem.rows
+        self.scale = power_of_two_above(max(pool.call_all("largest")), dtype)
+        csr_labels = problem.labels.tocsr()
         parts = [csr_labels[first:last].tocsc() for first, last in pool.bounds]
-        energies = pool.call("initialise", [(part, ranks, K, solver, seed, shared) for part in parts])
+        problems = [replace(problem, shape=(part.shape[0], p), labels=part, n_jobs=None) for part in parts]
+        energies = pool.call("initialise", [(problem, self.scale) for problem in problems])
         self.total = sum(total for total, _ in energies)
-        self._label_energies = np.sum([by_label for _, by_label in energies], axis=0).tolist()
+        self.energies = np.sum([by_label for _, by_label in energies], axis=0).tolist()
         self._n_rows = np.array([np.diff(part.indptr) for part in parts])  # of each worker (row) and label (column)
-        self._levels = [
-            [i for i in level if self.rows[i].size] for level in levels(label_cooccurrence(self.rows, X.shape[0]))
-        ]
-        self._C: list[Array] = [np.zeros((r, X.shape[1]), dtype=X.dtype) for r in self._ranks]
+        self._levels = [[i for i in level if rows[i].size] for level in levels(label_cooccurrence(rows, n))]
+        self._C: list[Array] = [np.zeros((r, p), dtype=dtype) for r in problem.ranks]
         self._unsent: list[dict[int, Array]] = [{} for _ in parts]  # subspaces that a worker does not have yet
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
         for level in filter(None, self._levels):
             Y2 = self._gram_products(level)
-            Q = {i: orthonormal_basis(Y2[i], self._dtype) for i in level}
-            if self.sweeps == 0 and refines_random_start(self.solver):
+            Q = {i: orthonormal_basis(Y2[i], self.dtype) for i in level}
+            if self.sweeps == 0 and refines_random_start(self.problem.solver):
                 Y2 = self._gram_products(level, Q)
-                Q = {i: ritz_basis(Q[i], Y2[i], self._ranks[i]) for i in level}
+                Q = {i: ritz_basis(Q[i], Y2[i], self.problem.ranks[i]) for i in level}
             for i in level:
                 self._C[i] = np.ascontiguousarray(Q[i].T)
             for n_rows, unsent in zip(self._n_rows, self._unsent, strict=True):
@@ -94,9 +81,9 @@ class DistributedAlternation:
         arguments = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
         samples = self._pool.call("residual_candidates", arguments)
         sizes = [sample.size for sample in samples]
-        if sum(sizes) > self.K > 0:
-            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, self.K))
-            sizes = split_k_largest(candidates, self.K)
+        if sum(sizes) > self.problem.K > 0:
+            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, self.problem.K))
+            sizes = split_k_largest(candidates, self.problem.K)
         self._error = sum(self._pool.call("set_residual", [(size,) for size in sizes]))
 
     def error(self) -> float:
@@ -109,12 +96,9 @@ class DistributedAlternation:
         As in ``supported_rank``: the singular values of U are those of the stacked triangular factors.
         """
         factors = self._pool.call_all("factors")
-        tolerances = rank_tolerances(
-            [omega.size for omega in self.rows], self._label_energies, self.shape[1], self._dtype
-        )
         rotations = []
-        for i, tolerance in enumerate(tolerances):
-            if self._ranks[i] == 0:
+        for i, tolerance in enumerate(self.rank_tolerances()):
+            if self.problem.ranks[i] == 0:
                 rotations.append(np.zeros((0, 0)))
                 continue
             stacked = np.vstack([by_label[i][0] for by_label in factors])
@@ -124,24 +108,18 @@ class DistributedAlternation:
             rotations.append(Vt.T * np.where(Vt @ total < 0, -1, 1))
         U = self._stack_workers(self._pool.call_all("coefficients", rotations))
         return [
-            (U_i, (V.T @ C).astype(self._dtype, copy=False)) for U_i, V, C in zip(U, rotations, self._C, strict=True)
+            (U_i, (V.T @ C).astype(self.dtype, copy=False)) for U_i, V, C in zip(U, rotations, self._C, strict=True)
         ]
 
-    def residual(self) -> csr_array:
-        """S."""
-        indices, values = self._residual()
-        return csr_array((values * self.scale, np.unravel_index(indices, self.shape)), shape=self.shape)
-
-    def _residual(self) -> tuple[Indices, Array]:
-        parts = self._pool.call_all("residual")
-        indices = [part + first * self.shape[1] for (part, _), (first, _) in zip(parts, self._pool.bounds, strict=True)]
+    def residual_entries(self) -> tuple[Indices, Array]:
+        """Flat indices and values of S in the unit scale."""
+        p, parts = self.problem.shape[1], self._pool.call_all("residual")
+        indices = [part + first * p for (part, _), (first, _) in zip(parts, self._pool.bounds, strict=True)]
         return np.concatenate(indices), np.concatenate([values for _, values in parts])
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that determine the result."""
-        U = np.concatenate([U_i.reshape(-1) for U_i in self._stack_workers(self._pool.call_all("coefficients"))])
-        indices, values = self._residual()
-        return {"U": U, "C": np.vstack(self._C), "S_indices": indices, "S_values": values}
+    def factors(self) -> list[tuple[Array, Array]]:
+        """(U_i, C^i) of every label."""
+        return list(zip(self._stack_workers(self._pool.call_all("coefficients")), self._C, strict=True))
 
     def working_state(self) -> dict[str, Array]:
         """Empty: R is computed from the rest, up to rounding."""
@@ -149,23 +127,18 @@ class DistributedAlternation:
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
         """Continue from a state after ``sweeps`` sweeps."""
-        p, C = self.shape[1], np.asarray(state["C"], dtype=self._dtype)
-        ends = np.cumsum([omega.size * r for omega, r in zip(self.rows, self._ranks, strict=True)])
-        U = np.split(state["U"], ends[:-1])
+        p, (U, C) = self.problem.shape[1], self.split_factors(state)
         cuts = np.concatenate([np.zeros_like(self._n_rows[:1]), np.cumsum(self._n_rows, axis=0)])
         arguments = []
         for worker, (first, last) in enumerate(self._pool.bounds):
-            worker_U = [
-                U_i.reshape(-1, r)[a:b] if r else np.zeros((b - a, 0), dtype=self._dtype)
-                for U_i, r, a, b in zip(U, self._ranks, cuts[worker], cuts[worker + 1], strict=True)
-            ]
+            worker_U = [U_i[a:b] for U_i, a, b in zip(U, cuts[worker], cuts[worker + 1], strict=True)]
             in_part = slice(*np.searchsorted(state["S_indices"], [first * p, last * p]))
             indices, values = state["S_indices"][in_part] - first * p, state["S_values"][in_part]
-            arguments.append((worker_U, C, indices, values, sweeps))
+            arguments.append((worker_U, state["C"], indices, values, sweeps))
         self._pool.call("restore", arguments)
-        self._C = [np.ascontiguousarray(part) for part in np.split(C, np.cumsum(self._ranks)[:-1])]
+        self._C = C
         self.sweeps = sweeps
 
     def _stack_workers(self, parts: Sequence[Sequence[Array]]) -> list[Array]:
         """The rows of all workers, for each label."""
-        return [np.vstack([part[i] for part in parts]) for i in range(len(self.rows))]
+        return [np.vstack([part[i] for part in parts]) for i in range(len(self._C))]

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from sdgs._utils._validation import is_dask_array
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
-from sdgs.decomposition._problem import Arguments
+from sdgs.decomposition._problem import Problem
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
@@ -31,15 +31,14 @@ def gather_labels(Y: Any) -> Any:
     return csr_array(vstack(compute(*(delayed(csr_array)(block) for block in blocks)), format="csr"))
 
 
-def decompose(X: Any, Y: Any, arguments: Arguments) -> Decomposition:
+def check_decomposable(X: Any, Y: Any) -> tuple[DaskRows, Any]:
+    """The rows of a Dask array, and their labels on the client."""
+    return DaskRows(X), gather_labels(Y)
+
+
+def decompose(X: DaskRows, problem: Problem) -> Decomposition:
     """The decomposition of a Dask array; workers hold the rows while it runs."""
-    rows, Y = DaskRows(X), gather_labels(Y)
-    check_solver(arguments.solver)
-    problem = arguments.check(rows.shape, Y)
-    dense = problem.is_solved_dense(rows.dtype)
-    checkpoint = problem.open_checkpoint(rows.fingerprint)
-    with threadpool_limits(1, user_api="blas"), ActorPool(rows, dense=dense) as pool:
-        state = DistributedAlternation(
-            rows, pool, problem.labels, problem.ranks, problem.K, problem.solver, problem.seed
-        )
-        return minimise(state, problem.max_iter, problem.tol, checkpoint)
+    check_solver(problem.solver)
+    checkpoint = problem.open_checkpoint(X.fingerprint)
+    with threadpool_limits(1, user_api="blas"), ActorPool(X, dense=problem.is_solved_dense(X.dtype)) as pool:
+        return minimise(DistributedAlternation(X.dtype, pool, problem), checkpoint)

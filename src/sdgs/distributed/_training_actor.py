@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 from distributed import get_worker
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import ThreadpoolController
 
-from sdgs.decomposition._alternation import SharedParameters, slices
-from sdgs.decomposition._block_updates import Array, Indices
-from sdgs.decomposition._label_rows import rows_by_label
-from sdgs.decomposition._solvers import Solver, starts_from_last_subspace
+from sdgs.decomposition._block_updates import Array, Indices, slices
+from sdgs.decomposition._problem import Problem
+from sdgs.decomposition._solvers import starts_from_last_subspace
 from sdgs.distributed._dask_rows import check_block
 from sdgs.distributed._k_largest import NumbersBetween, SortedSample, numbers_between, sample_sorted
 from sdgs.distributed._memmap_allocator import MemmapAllocator
@@ -94,26 +92,16 @@ class TrainingActor:
         return self._largest
 
     @_on_one_thread
-    def initialise(
-        self,
-        labels: Any,
-        ranks: NDArray[np.intp],
-        K: int,
-        solver: Solver,
-        seed: int,
-        shared: SharedParameters,
-    ) -> tuple[float, list[float]]:
+    def initialise(self, problem: Problem, scale: Any) -> tuple[float, list[float]]:
         """Initialise the state, and return the energy of all rows and of the rows of each label."""
-        rows = rows_by_label(labels)
         if self._sparse:
             X = csr_array(vstack([self._sparse_blocks[start] for start in sorted(self._sparse_blocks)], format="csr"))
             self._sparse_blocks.clear()
-            self._state = SparseWorkerAlternation(X, rows, ranks, K, solver, seed, shared=shared)
+            self._state = SparseWorkerAlternation(X, problem, scale=scale)
         else:
             missing, slab_bytes = np.concatenate(self._missing), self._slab_bytes
-            arguments = (self._X, rows, ranks, K, solver, seed)
             self._state = DenseWorkerAlternation(
-                self._allocator, *arguments, shared=shared, missing=missing, slab_bytes=slab_bytes
+                self._allocator, self._X, problem, scale=scale, missing=missing, slab_bytes=slab_bytes
             )
         return self._state.total, self._state.energies
 
@@ -129,7 +117,7 @@ class TrainingActor:
         state = self._state
         if bases is not None:
             return [state.gram_times(i, bases[i]) for i in labels]
-        if starts_from_last_subspace(state.solver, state.sweeps):
+        if starts_from_last_subspace(state.problem.solver, state.sweeps):
             return [state.gram_times_last(i) for i in labels]
         return [state.gram_times_random(i) for i in labels]
 
@@ -138,9 +126,10 @@ class TrainingActor:
         """Project onto new subspaces, then return a sample of the magnitudes of the K largest residual entries."""
         self._project(subspaces)
         indices, values = self._state.residual_candidates()
-        order = np.lexsort((indices, -np.abs(values)))[: self._state.K]
+        K = self._state.problem.K
+        order = np.lexsort((indices, -np.abs(values)))[:K]
         self._indices, self._values = indices[order], values[order]
-        return sample_sorted(np.abs(self._values), self._state.K)
+        return sample_sorted(np.abs(self._values), K)
 
     def candidates_between(self, low: float, high: float) -> NumbersBetween:
         """The magnitudes of the candidates between two bounds."""

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition._alternation import slices
-from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices
+from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
 from sdgs.decomposition.backends._threads import ThreadPool
@@ -31,21 +30,21 @@ class DenseWorkerAlternation(DenseAlternation):
 
     def zeros(self) -> Array:
         """A matrix of the shape of X, in memory or in a file as X."""
-        return self._allocator.zeros(self.shape, self.X.dtype)
+        return self._allocator.zeros(self.X.shape, self.X.dtype)
 
     def residual_candidates(self) -> tuple[Indices, Array]:
         """Flat indices and values of the K largest entries of R + S; R becomes R + S."""
-        p, floor = self.shape[1], 0.0
+        p, floor = self.X.shape[1], 0.0
         indices, values = np.empty(0, dtype=np.intp), np.empty(0, dtype=self.X.dtype)
         for slab in self._slabs():
             flat, low = self.R[slab].reshape(-1), slab.start * p
             flat[self.missing[_within(self.missing, slab, p)] - low] = 0
             in_slab = _within(self.S_indices, slab, p)
             flat[self.S_indices[in_slab] - low] += self.S_values[in_slab]
-            largest = largest_entries(flat, self.K, floor)
+            largest = largest_entries(flat, self.problem.K, floor)
             indices, values = np.append(indices, largest + low), np.append(values, flat[largest])
-            if indices.size > self.K:
-                kept = np.sort(largest_indices(np.abs(values), self.K))
+            if indices.size > self.problem.K:
+                kept = np.sort(largest_indices(np.abs(values), self.problem.K))
                 indices, values = indices[kept], values[kept]
                 floor = float(np.abs(values).min())
             self._allocator.release()
@@ -69,12 +68,12 @@ class DenseWorkerAlternation(DenseAlternation):
         self._clear(self.S_indices)
 
     def _slabs(self) -> list[slice]:
-        n, p = self.shape
+        n, p = self.X.shape
         return slices(n, max(1, self._slab_bytes // (p * self.X.dtype.itemsize)))
 
     def _clear(self, indices: Indices) -> None:
         """R := 0 at these ascending flat indices."""
-        p = self.shape[1]
+        p = self.X.shape[1]
         for slab in self._slabs():
             self.R[slab].reshape(-1)[indices[_within(indices, slab, p)] - slab.start * p] = 0
             self._allocator.release()

@@ -1,6 +1,6 @@
 """The alternation for arrays of other libraries, on the device of X."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -11,12 +11,13 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import CudaGraphRunner, copy_into, namespace, put, take, to_device_of, to_host
-from sdgs.decomposition._alternation import component_ranks, draw_gaussian, power_of_two_above, rank_tolerances, slices
-from sdgs.decomposition._block_updates import Indices, conservative_rank, supported_rank
+from sdgs.decomposition._alternation import AlternationState, power_of_two_above
+from sdgs.decomposition._block_updates import Array, Indices, slices, update_residual
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
-from sdgs.decomposition._solvers import Solver, projection_columns, refines_random_start, starts_from_last_subspace
+from sdgs.decomposition._problem import Problem
+from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
 
-_SAMPLE_SIZE = 1 << 14  # entries from which the magnitude of the largest ones is estimated
+_Parts = Callable[[], Iterable[tuple[slice, Any]]]  # gives N part by part: a slice of a batch's rows, and N there
 
 
 @dataclass(eq=False)
@@ -29,7 +30,7 @@ class _Batch:
     C: Any  # (b, r, p)
 
 
-class ArrayApiAlternation:
+class ArrayApiAlternation(AlternationState):
     """X = sum_i U_i C^i + S + R, in the array API standard: the steps of ``DenseAlternation``, in the same order.
 
     Labels of one level, which share no row, are stacked and updated by one product each: on a GPU a small product costs
@@ -41,34 +42,31 @@ class ArrayApiAlternation:
     gathered_bytes = 1 << 29
     scan_entries = 1 << 26  # entries of R that are scanned at a time
 
-    def __init__(
-        self, X: Any, rows: tuple[Indices, ...], ranks: NDArray[np.intp], K: int, solver: Solver, seed: int
-    ) -> None:
+    def __init__(self, X: Any, problem: Problem) -> None:
         self.xp = xp = namespace(X)
         self._t = xp.matrix_transpose
-        missing = xp.isnan(X)
-        self.missing = missing if bool(xp.any(missing)) else None
-        self.X = X if self.missing is None else xp.where(missing, xp.zeros_like(X), X)
-        self.rows, self.K, self.solver, self.seed = rows, K, solver, seed
-        self.shape = n, p = X.shape
+        self.problem, self.rows, self.ranks = problem, problem.rows, problem.ranks.tolist()
+        is_missing = xp.isnan(X)
+        self.missing = xp.nonzero(xp.reshape(is_missing, (-1,)))[0]
+        self.X = xp.where(is_missing, xp.zeros_like(X), X) if self.missing.shape[0] else X
+        n, p = X.shape
         self.dtype: np.dtype[np.floating[Any]] = np.dtype(np.float32 if X.dtype == xp.float32 else np.float64)
         self.scale = float(power_of_two_above(float(xp.max(xp.abs(self.X))), self.dtype))
         energy = np.concatenate(
             [to_host(_row_squares(xp.astype(block / self.scale, xp.float64))) for block in self._blocks(self.X)]
         )
         self.total = float(energy.sum())
-        energies = [float(energy[omega].sum()) for omega in rows]
-        self.floors = rank_tolerances([omega.size for omega in rows], energies, p, self.dtype)
-        self.ranks = component_ranks(ranks, rows, p)
+        self.energies = [float(energy[omega].sum()) for omega in self.rows]
 
         # R has one more row than X, which stays zero. As in ``Alternation`` only samples without a label have an error
         # before the first sweep; those with m labels have m parts of 1 / m, which the labels add back.
-        cardinality = np.bincount(np.concatenate(rows), minlength=n)
+        cardinality = np.bincount(np.concatenate(self.rows), minlength=n)
         start_weight = np.append(1 / np.maximum(cardinality, 1), 0).astype(self.dtype) / self.scale
         self.start_weight = to_device_of(start_weight, X)
         unlabelled = to_device_of((cardinality == 0).astype(self.dtype) / self.scale, X)
         self.R = xp.concat([self.X * unlabelled[:, None], xp.zeros((1, p), dtype=X.dtype, device=device(X))])
-        self.batches = [batch for level in levels(label_cooccurrence(rows, n)) for batch in self._batches(level)]
+        all_levels = levels(label_cooccurrence(self.rows, n))
+        self.batches = [batch for level in all_levels for batch in self._batches(level)]
         self.S_indices = xp.zeros((0,), dtype=xp.int64, device=device(X))
         self.S_values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
@@ -97,7 +95,9 @@ class ArrayApiAlternation:
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
-        if starts_from_last_subspace(self.solver, self.sweeps):  # the same products on the same memory in every sweep
+        if starts_from_last_subspace(
+            self.problem.solver, self.sweeps
+        ):  # the same products on the same memory in every sweep
             self._graph_runner(self._label_steps)
         else:
             self._label_steps()
@@ -112,38 +112,39 @@ class ArrayApiAlternation:
         if self.sweeps == 0:
             self._add_start(batch)
         parts = self._gather(batch)
-        p, r = self.X.shape[1], batch.C.shape[1]
-        if self.solver == "svd":
-            N = self.xp.concat([N for _, N in parts], axis=1)
+        r = batch.C.shape[1]
+        if self.problem.solver == "svd":
+            N = self.xp.concat([N for _, N in parts()], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
-        elif starts_from_last_subspace(self.solver, self.sweeps):
+        elif starts_from_last_subspace(self.problem.solver, self.sweeps):
             Q = self._basis(self._gram_times(parts, self._t(batch.C)))
         else:
-            width = projection_columns(self.solver, r, p)
-            A = np.stack([draw_gaussian(self.seed, self.sweeps, i, (p, width), self.dtype) for i in batch.labels])
+            A = np.stack([self.gaussian_matrix(i) for i in batch.labels])
             Q = self._basis(self._gram_times(parts, to_device_of(A, self.X)))
-            if refines_random_start(self.solver):
+            if refines_random_start(self.problem.solver):
                 Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
-                Q = self._basis(Y2 @ axes[:, :, width - r :])
+                Q = self._basis(Y2 @ axes[:, :, axes.shape[2] - r :])
         self._project(batch, parts, Q)
 
     def _add_start(self, batch: _Batch) -> None:
         """Add the paper's start of the labels, which is not in U and C, back to R."""
-        for part, N in self._gather(batch):
+        for part, N in self._gather(batch)():
             rows = self.xp.reshape(batch.rows[:, part], (-1,))
             row_of_X = self.xp.minimum(rows, self.xp.asarray(self.X.shape[0] - 1, device=device(rows)))
             start = take(self.X, row_of_X) * take(self.start_weight, rows)[:, None]
             self._scatter(batch, part, N + self.xp.reshape(start, N.shape))
 
-    def _gather(self, batch: _Batch) -> Iterable[tuple[slice, Any]]:
+    def _gather(self, batch: _Batch) -> _Parts:
         """N = R + L^i of each label (b, m, p); in parts that are gathered anew on each pass if all would be large."""
         b, m = batch.rows.shape
-        step = max(1, self.gathered_bytes // (b * self.X.shape[1] * self.dtype.itemsize))
-        parts = _RepeatableGather(self, batch, slices(m, step))
-        return parts if m > step else list(parts)
+        parts = slices(m, max(1, self.gathered_bytes // (b * self.X.shape[1] * self.dtype.itemsize)))
+        if len(parts) > 1:
+            return lambda: ((part, self._gather_part(batch, part)) for part in parts)
+        whole = [(part, self._gather_part(batch, part)) for part in parts]
+        return lambda: whole
 
-    def gather_part(self, batch: _Batch, part: slice) -> Any:
+    def _gather_part(self, batch: _Batch, part: slice) -> Any:
         """These rows of N."""
         rows = batch.rows[:, part]
         N = take(self.R, self.xp.reshape(rows, (-1,)))
@@ -154,71 +155,28 @@ class ArrayApiAlternation:
         rows = self.xp.reshape(batch.rows[:, part], (-1,))
         self.R = put(self.R, rows, self.xp.reshape(N, (rows.shape[0], N.shape[2])))
 
-    def _gram_times(self, parts: Iterable[tuple[slice, Any]], A: Any) -> Any:
+    def _gram_times(self, parts: _Parts, A: Any) -> Any:
         """Y2 = N^T (N A)."""
-        return reduce(add, (self._t(N) @ (N @ A) for _, N in parts))
+        return reduce(add, (self._t(N) @ (N @ A) for _, N in parts()))
 
     def _basis(self, Y2: Any) -> Any:
         return self.xp.linalg.qr(Y2)[0]
 
-    def _project(self, batch: _Batch, parts: Iterable[tuple[slice, Any]], Q: Any) -> None:
+    def _project(self, batch: _Batch, parts: _Parts, Q: Any) -> None:
         """L^i := N Q Q^T."""
         Qt, U_parts = self._t(Q), []
-        for part, N in parts:
+        for part, N in parts():
             U_parts.append(N @ Q)
             self._scatter(batch, part, N - U_parts[-1] @ Qt)
         batch.U = copy_into(batch.U, self.xp.concat(U_parts, axis=1) if len(U_parts) > 1 else U_parts[0])
         batch.C = copy_into(batch.C, Qt)
 
     def _residual_step(self) -> None:
-        xp, (n, p) = self.xp, self.X.shape
-        if self.missing is not None:
-            for part in slices(n, max(1, self.scan_entries // p)):
-                block = self.R[part, :]
-                rows = xp.arange(part.start, part.stop, device=device(block))
-                self.R = put(self.R, rows, xp.where(self.missing[part, :], xp.zeros_like(block), block))
-        flat = xp.reshape(self.R, (-1,))
-        flat = put(flat, self.S_indices, take(flat, self.S_indices) + self.S_values)
-        floor = 0.0
-        if self.S_indices.shape[0] == self.K > 0:  # S held the K largest: a lower bound on the K-th largest
-            floor = float(xp.min(xp.abs(take(flat, self.S_indices))))
-        self.S_indices = self._largest_entries(flat[: n * p], floor)
-        self.S_values = take(flat, self.S_indices)
-        flat = put(flat, self.S_indices, xp.zeros_like(self.S_values))
-        self.R = xp.reshape(flat, self.R.shape)
-
-    def _largest_entries(self, flat: Any, floor: float) -> Any:
-        """Indices, ascending, of the K non-zero entries that are largest in magnitude; of equal ones the first."""
-        if self.K == 0:
-            return self.S_indices
-        step = flat.shape[0] // _SAMPLE_SIZE
-        if step >= 2:
-            sample = self.xp.sort(self.xp.abs(flat[::step]))
-            rank = conservative_rank(self.K, step)
-            estimate = float(sample[-rank]) if rank < sample.shape[0] else 0.0
-            if estimate > floor:
-                indices = self._largest_above(flat, estimate)
-                if indices.shape[0] == self.K:
-                    return indices
-        return self._largest_above(flat, floor)
-
-    def _largest_above(self, flat: Any, floor: float) -> Any:
-        xp = self.xp
-        indices = xp.zeros((0,), dtype=xp.int64, device=device(flat))
-        for part in slices(flat.shape[0], self.scan_entries):
-            magnitude = xp.abs(flat[part])
-            candidates = xp.nonzero(magnitude >= floor if floor > 0 else magnitude > 0)[0]
-            indices = xp.concat([indices, xp.astype(candidates, xp.int64) + part.start])
-            if indices.shape[0] > 4 * self.K + 4096:
-                indices = self._first_largest(flat, indices)
-                floor = max(floor, float(xp.min(xp.abs(take(flat, indices)))))
-        return self._first_largest(flat, indices)
-
-    def _first_largest(self, flat: Any, indices: Any) -> Any:
-        if indices.shape[0] <= self.K:
-            return indices
-        order = self.xp.argsort(self.xp.abs(take(flat, indices)), descending=True, stable=True)
-        return self.xp.sort(take(indices, order[: self.K]))
+        zeros = self.xp.zeros((self.missing.shape[0],), dtype=self.X.dtype, device=device(self.X))
+        self.R = self.xp.reshape(put(self.xp.reshape(self.R, (-1,)), self.missing, zeros), self.R.shape)
+        self.R, self.S_indices, self.S_values = update_residual(
+            self.R, self.S_indices, self.S_values, self.problem.K, self.scan_entries
+        )
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
@@ -228,37 +186,29 @@ class ArrayApiAlternation:
         for part in slices(A.shape[0], max(1, self.scan_entries // A.shape[1])):
             yield A[part, :]
 
-    def _factors_on_host(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """(U_i, C^i) of every label."""
+    def factors(self) -> list[tuple[Array, Array]]:
+        """(U_i, C^i) of every label, on the host."""
         p = self.X.shape[1]
-        factors = [(np.zeros((0, 0), dtype=self.dtype), np.zeros((0, p), dtype=self.dtype)) for _ in self.rows]
+        factors: list[tuple[Array, Array]] = [
+            (np.zeros((0, 0), dtype=self.dtype), np.zeros((0, p), dtype=self.dtype)) for _ in self.rows
+        ]
         for batch in self.batches:
             for i, U, C in zip(batch.labels, to_host(batch.U), to_host(batch.C), strict=True):
                 factors[i] = U[: self.rows[i].size], C
         return factors
 
+    def residual_entries(self) -> tuple[Indices, Array]:
+        """Flat indices and values of S in the unit scale, on the host."""
+        return to_host(self.S_indices), to_host(self.S_values)
+
     def low_rank_factors(self) -> list[tuple[Any, Any]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""
-        factors = [
-            supported_rank(U, C, floor) if len(U) else (U, C)
-            for (U, C), floor in zip(self._factors_on_host(), self.floors, strict=True)
-        ]
-        return [(to_device_of(U, self.X), to_device_of(C, self.X)) for U, C in factors]
+        return [(to_device_of(U, self.X), to_device_of(C, self.X)) for U, C in super().low_rank_factors()]
 
     def residual(self) -> Any:
         """S, dense: the standard has no sparse arrays."""
         S = self.xp.zeros_like(self.xp.reshape(self.X, (-1,)))
         return self.xp.reshape(put(S, self.S_indices, self.S_values * self.scale), self.X.shape)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that determine the result, after a sweep; on the host."""
-        factors = self._factors_on_host()
-        return {
-            "U": np.concatenate([U.reshape(-1) for U, _ in factors]),
-            "C": np.vstack([C for _, C in factors]),
-            "S_indices": to_host(self.S_indices),
-            "S_values": to_host(self.S_values),
-        }
 
     def working_state(self) -> dict[str, NDArray[Any]]:
         """R, which accumulates the rounding of all steps."""
@@ -266,13 +216,11 @@ class ArrayApiAlternation:
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
         """Continue from a state after so many sweeps; without the working state no sweep can follow."""
-        sizes = [omega.size * r for omega, r in zip(self.rows, self.ranks, strict=True)]
-        coefficients = np.split(state["U"], np.cumsum(sizes)[:-1])
-        components = np.split(state["C"], np.cumsum(self.ranks)[:-1])
+        coefficients, components = self.split_factors(state)
         for batch in self.batches:
             U = np.zeros(batch.U.shape, dtype=self.dtype)
             for padded, i in zip(U, batch.labels, strict=True):
-                padded[: self.rows[i].size] = coefficients[i].reshape(-1, self.ranks[i])
+                padded[: self.rows[i].size] = coefficients[i]
             batch.U = copy_into(batch.U, to_device_of(U, self.X))
             batch.C = copy_into(batch.C, to_device_of(np.stack([components[i] for i in batch.labels]), self.X))
         self.S_indices = to_device_of(state["S_indices"], self.X)
@@ -280,18 +228,6 @@ class ArrayApiAlternation:
         if "R" in state:
             self.R = copy_into(self.R, to_device_of(state["R"], self.X))
         self.sweeps = sweeps
-
-
-@dataclass(frozen=True, eq=False)
-class _RepeatableGather:
-    """Parts of N, gathered anew on each iteration."""
-
-    state: ArrayApiAlternation
-    batch: _Batch
-    parts: Sequence[slice]
-
-    def __iter__(self) -> Iterator[tuple[slice, Any]]:
-        return ((part, self.state.gather_part(self.batch, part)) for part in self.parts)
 
 
 def _row_squares(block: Any) -> Any:

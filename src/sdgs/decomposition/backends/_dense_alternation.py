@@ -49,21 +49,21 @@ class DenseAlternation(Alternation):
     def residual_step(self) -> None:
         """Update S with all else fixed."""
         self.R.reshape(-1)[self.missing] = 0.0
-        self.S_indices, self.S_values = update_residual(self.R, self.S_indices, self.S_values, self.K)
+        self.R, self.S_indices, self.S_values = update_residual(self.R, self.S_indices, self.S_values, self.problem.K)
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed: with one copy of the label's rows if they fit in one block."""
         omega, dtype = self.rows[i], self.X.dtype
-        if self.solver == "svd" or not 0 < omega.size <= self._block_rows:
+        if self.problem.solver == "svd" or not 0 < omega.size <= self._block_rows:
             super().label_step(i)
             return
         N = self.R.take(omega, axis=0)
         N += self.U[i] @ self.C[i] if self.sweeps else self._start(omega)
-        if starts_from_last_subspace(self.solver, self.sweeps):
+        if starts_from_last_subspace(self.problem.solver, self.sweeps):
             Q = orthonormal_basis(_gram_times(N, self.C[i].T), dtype)
         else:
             Q = orthonormal_basis(_gram_times(N, self.gaussian_matrix(i)), dtype)
-            if refines_random_start(self.solver):
+            if refines_random_start(self.problem.solver):
                 Q = ritz_basis(Q, _gram_times(N, Q), self.ranks[i])
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
@@ -118,7 +118,7 @@ class DenseAlternation(Alternation):
 
     @cached_property
     def _block_rows(self) -> int:
-        fit = self.block_bytes // (self.X.itemsize * self.shape[1])
+        fit = self.block_bytes // (self.X.itemsize * self.X.shape[1])
         return int(min(max(fit, self.min_block_rows), self.max_block_rows))
 
     def _blocks(self, omega: Indices, chunk: slice) -> Iterator[tuple[slice, Array]]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sdgs.decomposition._alternation import Alternation, slices
-from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices
+from sdgs.decomposition._alternation import Alternation
+from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
 
 _MIN_MAGNITUDE = 1e-30  # entries of W C below it are rounding
 
@@ -239,7 +239,7 @@ class SparseAlternation(Alternation):
         ||U_i row|| ||C^i column|| times the number of labels does. Only few columns of a component satisfy this.
         """
         indices, values = self.residual_candidates()
-        chosen = largest_indices(np.abs(values), self.K)
+        chosen = largest_indices(np.abs(values), self.problem.K)
         chosen = chosen[np.argsort(indices[chosen])]
         self.put_residual(indices[chosen], values[chosen])
 
@@ -248,9 +248,9 @@ class SparseAlternation(Alternation):
         if self.sweeps == 0:
             self._V[:] = 1 / self.scale
         indices, values, self._S_at_missing = self._largest_stored()
-        if self.K == 0:
+        if self.problem.K == 0:
             return indices, values
-        floor = float(np.abs(values).min()) if values.size == self.K else 0.0
+        floor = float(np.abs(values).min()) if values.size == self.problem.K else 0.0
         unstored, low_rank = self._unstored_candidates(floor)
         return np.concatenate([indices, unstored]), np.concatenate([values, -low_rank])
 
@@ -271,7 +271,7 @@ class SparseAlternation(Alternation):
         error = self._error_at_stored()
         error_at_missing = error[self.missing]
         error[self.missing] = 0
-        largest = largest_entries(error, self.K)
+        largest = largest_entries(error, self.problem.K)
         return self._flat_indices(largest), error[largest], error_at_missing
 
     def _error_at_stored(self) -> Array:
@@ -321,8 +321,8 @@ class SparseAlternation(Alternation):
                 # Two labels of a row give the same entry.
                 indices, first = np.unique(np.append(indices, (row * p + column)[~stored]), return_index=True)
                 values = np.append(values, low_rank[i, j][~stored])[first]
-                if indices.size > 4 * self.K + self.block_entries:
-                    largest = largest_indices(np.abs(values), self.K)
+                if indices.size > 4 * self.problem.K + self.block_entries:
+                    largest = largest_indices(np.abs(values), self.problem.K)
                     indices, values = indices[largest], values[largest]
                     floor = max(floor, float(np.abs(values).min()))
         return indices, values
