@@ -155,7 +155,7 @@ class Accuracy:
         """The result in two sentences, for the README."""
         (version,) = {r["version"] for r in read_records("sources") if r["source"] == "extended-clean"}
         return (
-            f"On the paper's eleven data sets `{OURS}` of version {version} reached a mean F1 of "
+            f"On the paper's eleven data sets `{OURS}` (version {version}) reached a mean F1 of "
             f"{self.mean(OURS):.2f} %. That is\n{self.mean(OURS) - self.mean('BR'):.2f} points above the best other "
             f"method, binary relevance with tuned linear SVMs ({self.mean('BR'):.2f} %)."
         )

@@ -252,6 +252,6 @@ def test_the_code_in_the_docs_runs(capsys):
     for share, alone, label in zip(
         names["sample"].shares, names["sample"].unique_shares, names["sample"].label_names, strict=True
     ):
-        assert f"the {label} explains {100 * share:.0f} %" in text or f"the {label} {100 * share:.0f} %" in text
+        assert f"{100 * share:.0f} % (digit {label})" in text
         assert f"{100 * alone:.0f} %" in text
     matplotlib.pyplot.close("all")

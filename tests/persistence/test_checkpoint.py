@@ -9,15 +9,14 @@ import warnings
 import numpy as np
 import pytest
 from model_file_helpers import assert_same
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import decompose_as_given
+from helpers import decompose_as_given, decomposition_problem
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
 from sdgs.datasets import make_label_subspaces
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._label_rows import rows_by_label
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.persistence._checkpoint import FORMAT, VERSION, Checkpoint, fingerprint
@@ -253,9 +252,9 @@ class RecordedCheckpoint(Checkpoint):
 
 
 def test_the_first_and_the_last_state_are_stored_however_long_writing_takes(data, tmp_path):
-    state = DenseAlternation(data.X, rows_by_label(csc_array(data.Y)), np.full(6, 4), 0, "brp", 0)
+    state = DenseAlternation(data.X, decomposition_problem(data.X.shape, data.Y, 4, 0, tol=1e-3))
     checkpoint = RecordedCheckpoint(tmp_path, "key", min_interval=1e9)
-    result = minimise(state, 100, 1e-3, checkpoint)
+    result = minimise(state, checkpoint)
     assert result.n_iter > 2
     assert [arrays["objective"].size for arrays in checkpoint.history] == [1, result.n_iter]
 

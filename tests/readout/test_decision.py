@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from sdgs import SDGSClassifier, metrics
 from sdgs.datasets import make_composite_digits
-from sdgs.readout._decision import METRICS, RULES, Decision, best_expected_f1, metric_value, tune_decision
+from sdgs.readout._decision import (
+    DECISION_RULES,
+    TARGET_METRICS,
+    Decision,
+    best_expected_f1,
+    metric_value,
+    tune_decision,
+)
 
 
 @settings(deadline=None, max_examples=100)
@@ -69,7 +76,7 @@ def test_the_fast_metric_values_are_those_of_sdgs_metrics(seed, n, k):
 
 def test_a_tuned_threshold_is_the_best_there_is():
     P, Y = draw_labels(0)
-    for metric in METRICS:
+    for metric in TARGET_METRICS:
         found = tune_decision("threshold", metric, P, Y, at_least_one=False)
         best = max(metric_value(metric, Y, threshold <= P) for threshold in np.unique(P))
         assert metric_value(metric, Y, found.decide(P)) >= best - 0.005  # a hundred thresholds are tried, not all
@@ -80,7 +87,7 @@ def test_a_tuned_threshold_is_the_best_there_is():
 def test_thresholds_are_the_best_of_each_label(seed, n, ties):
     P, Y = draw_labels(seed, n, 3)
     P = np.round(P, 1) if ties else P
-    for metric in METRICS:
+    for metric in TARGET_METRICS:
         chosen = tune_decision("thresholds", metric, P, Y, at_least_one=False).decide(P)
         for label in np.flatnonzero(Y.sum(axis=0) >= 3):
             y, p = Y[:, label], P[:, label]
@@ -115,8 +122,8 @@ def test_a_share_and_a_number_of_labels():
     assert Decision(top=9).decide(P).all()
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("rule", DECISION_RULES)
+@pytest.mark.parametrize("metric", TARGET_METRICS)
 def test_at_least_one_label_if_asked_for(rule, metric):
     P, Y = draw_labels(3)
     P[0] = 1e-9
@@ -138,7 +145,9 @@ def digits():
 
 def test_each_metric_is_served_best_by_its_own_decision(digits):
     train, test = digits
-    predicted = {m: SDGSClassifier(metric=m, random_state=0).fit(train.X, train.Y).predict(test.X) for m in METRICS}
+    predicted = {
+        m: SDGSClassifier(metric=m, random_state=0).fit(train.X, train.Y).predict(test.X) for m in TARGET_METRICS
+    }
     assert metrics.f1(test.Y, predicted["f1"]) > metrics.f1(test.Y, predicted["hamming_loss"])
     assert metrics.accuracy(test.Y, predicted["accuracy"]) > metrics.accuracy(test.Y, predicted["hamming_loss"])
     assert metrics.hamming_loss(test.Y, predicted["hamming_loss"]) < metrics.hamming_loss(test.Y, predicted["f1"])
@@ -160,7 +169,7 @@ def test_decisions_of_the_classifier(digits):
     np.testing.assert_array_equal(predicted(2)[0].sum(axis=1), 2)
     labels = predicted(0.9)[0]
     np.testing.assert_array_equal(labels.sum(axis=1), np.maximum((p >= 0.9).sum(axis=1), 1))
-    for rule in RULES:
+    for rule in DECISION_RULES:
         assert metrics.f1(test.Y, predicted(rule)[0]) > 0.6
 
 

@@ -95,7 +95,9 @@ class ActorPool:
         while True:
             try:
                 return future.result(timeout=POLL_SECONDS)
-            except TimeoutError:  # long work, or a lost worker
+            except TimeoutError:
+                if future.done():  # the method itself raised it
+                    raise
                 check_workers(self._client, self._workers)
 
     def _raise(self, error: Exception) -> NoReturn:

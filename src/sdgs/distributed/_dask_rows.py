@@ -26,8 +26,8 @@ class WorkerLostError(RuntimeError):
 def worker_lost(what: str) -> WorkerLostError:
     """The error that says what to do."""
     return WorkerLostError(
-        f"{what} was lost during training, and its rows with it. Call it again: with checkpoint=FOLDER it "
-        "continues from the last stored sweep."
+        f"{what} was lost during training, and its rows with it. Run the same call again. With "
+        "checkpoint=FOLDER it continues from the last stored sweep."
     )
 
 
@@ -71,6 +71,8 @@ class DaskRows:
 
     def __getitem__(self, index: Any) -> Any:
         rows = np.arange(self.shape[0])[index]
+        if rows.size == 0 or (np.diff(rows) < 0).any():
+            raise IndexError("rows of a Dask array are taken in ascending order, and at least one.")
         tasks = []
         for block in self.blocks:
             first, last = np.searchsorted(rows, [block.start, block.start + block.size])
@@ -131,7 +133,7 @@ class DaskRows:
                     if fixed and future.status not in ("finished", "error"):
                         raise worker_lost(f"The worker {workers[chain_of[future]]}")
                     if future.status != "finished":
-                        future.result()
+                        future.result()  # raises the error of the task
                     submit_next(chain_of.pop(future), future)
                 if fixed:
                     check_workers(self.client, workers)

@@ -56,7 +56,7 @@ class DaskSamples(Samples):
         """The rows scaled on the workers, when they are needed."""
         return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)))
 
-    def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, _: int | None) -> PrimalRidge:
+    def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, n_jobs: int | None) -> PrimalRidge:  # noqa: ARG002
         """From the moments of the rows of each worker, which has threads of its own."""
         (shared,) = self._rows.client.scatter([features.without_samples()], broadcast=True, hash=False)
         sample_weight = design.sample_weight
@@ -99,7 +99,7 @@ def _add_moments(
     total: MomentAccumulator | None, block: Any, Y: Any, sample_weight: Any, features: ReadoutFeatures, dtype: Any
 ) -> MomentAccumulator:
     blocks = features.transform_blocks(check_block(block, dtype), get_worker().state.nthreads)
-    return accumulate(deepcopy(total), blocks, Y, sample_weight)
+    return accumulate(deepcopy(total), blocks, Y, sample_weight)  # a copy, because Dask may run a task again
 
 
 def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any) -> ColumnStatistics:

@@ -3,7 +3,7 @@
 For each label only matrices of p x r numbers are sent: N^T (N A) from the workers and the subspace Q back to them, and
 only from and to workers that have rows of the label. The subspaces of one level of labels are sent together with the
 request for the sums of the next. So a sweep takes one round trip per level (in the first sweep two), and three more for
-the residual.
+the residual. Notation: :mod:`sdgs.decomposition._block_updates`. A level is a set of labels that share no row.
 """
 
 from collections.abc import Mapping, Sequence

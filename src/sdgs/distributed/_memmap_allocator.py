@@ -14,7 +14,7 @@ from sdgs.decomposition.backends._threads import ThreadPool
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_ITEMS_PER_RELEASE = 2  # pages that were touched count as memory of the process until they are released
+_ITEMS_PER_RELEASE = 2  # results after which mapped pages are released: until then they count as memory of the process
 
 
 class MemmapAllocator:

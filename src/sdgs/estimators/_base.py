@@ -40,6 +40,7 @@ class LabelTarget:
     _accepts_missing = False  # whether NaN in X means a missing entry
     _accepts_distributed = False  # whether X may be a Dask array
     _accepts_devices = False  # whether arrays of other libraries are computed with on their device
+    _is_multiclass = False  # whether the target has one class per sample
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if is_dispatched(X):

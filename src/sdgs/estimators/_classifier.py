@@ -288,7 +288,9 @@ class SDGSClassifier(SDGSModel):
         check_number(self.alpha, "alpha")
         check_choice(self.readout, "readout", ("norm", "ridge"))
         if self.huber == "auto" and self.readout == "norm":
-            raise ValueError('huber="auto" needs readout="ridge", because it is chosen by the predictions of that.')
+            raise ValueError(
+                'huber="auto" needs readout="ridge", because it is chosen in cross-validation, which readout="norm" does not run.'
+            )
         if self.huber is not None and self.huber != "auto":
             check_number(self.huber, "huber", positive=True)
         if self.gamma is not None:
@@ -309,7 +311,6 @@ class SDGSClassifier(SDGSModel):
 def likely_scaling(X: Any, labels: Any) -> str:
     """What ``scaling="auto"`` will probably choose for samples and a label matrix (CSR), from some of the samples."""
     model, samples = SDGSClassifier(random_state=0), ArraySamples(X)
-    model._is_multiclass = False
     context = model._context(samples, labels)
     evaluator = CandidateEvaluator(samples, labels, context, PENALTIES[::2], PREVIEW_ROWS)
     return evaluator.best_scaling(suitable_scalings(samples.column_statistics), for_subspaces=True)

@@ -25,7 +25,7 @@ from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration
-from sdgs.readout._decision import METRICS, RULES, Decision, tune_decision
+from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
 from sdgs.readout._features import needs_cleaning
 from sdgs.readout._parameters import DecompositionOptions
 from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
@@ -33,7 +33,7 @@ from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import SCALINGS
 from sdgs.selection._candidate import CVResult
 
-SOLVERS = ("brp", "svd")
+ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
 
 def _reads_by_ridge(model: "SDGSModel") -> bool:
@@ -43,7 +43,7 @@ def _reads_by_ridge(model: "SDGSModel") -> bool:
 
 
 class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
-    """Base class. A subclass has the parameters named here, and finds those of the pipelines in ``_fit``."""
+    """Base class. A subclass has the parameters named here, and implements ``_fit_samples``."""
 
     _public_module = "sdgs"
     _accepts_missing = True
@@ -70,17 +70,17 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:
-        context = None
+        callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
-            context = self._init_callback_context(max_subtasks=2)
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        self._task = Task(self, context)
+            callback_context = self._init_callback_context(max_subtasks=2)
+            callback_context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        self._task = Task(self, callback_context)
         try:
             super().fit(X, y)
         finally:
             del self._task
-        if context is not None:
-            context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        if callback_context is not None:
+            callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
     fit.__doc__ = MultiLabelClassifier.fit.__doc__
@@ -251,8 +251,8 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))
         else:
             check_int(self.n_landmarks, "n_landmarks", minimum=1)
-        check_choice(self.solver, "solver", SOLVERS)
-        check_choice(self.metric, "metric", METRICS)
+        check_choice(self.solver, "solver", ESTIMATOR_SOLVERS)
+        check_choice(self.metric, "metric", TARGET_METRICS)
         check_choice(self.at_least_one, "at_least_one", ("auto", True, False))
         check_int(self.cv, "cv", minimum=2)
         check_n_jobs(self.n_jobs)
@@ -261,7 +261,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
 
 def _check_decision(decision: Any) -> None:
     if isinstance(decision, str):
-        check_choice(decision, "decision", RULES)
+        check_choice(decision, "decision", DECISION_RULES)
     elif isinstance(decision, numbers.Integral):
         check_int(decision, "decision", minimum=1)
     else:

@@ -32,7 +32,7 @@ _MANY_LABELS = 60  # above it an ensemble has fewer chains
 _MIN_EARLY_STOPPING_SAMPLES = 20  # of either class, for boosting to hold some out for early stopping
 
 
-class Scorer(Protocol):
+class ScoringModel(Protocol):
     """Learns from samples and their labels to score new samples."""
 
     def fit(self, X: Any, Y: NDArray[Any]) -> Any:
@@ -134,7 +134,7 @@ class CalibratedMethod:
 class TunedMethod(CalibratedMethod):
     """A method whose parameters are chosen by cross-validation from ``groups``."""
 
-    def __init__(self, make: Callable[..., Scorer], groups: Sequence[Mapping[str, Any]], seed: int) -> None:
+    def __init__(self, make: Callable[..., ScoringModel], groups: Sequence[Mapping[str, Any]], seed: int) -> None:
         self._make, self._groups, self._seed = make, groups, seed
 
     def fit(self, X: Any, Y: NDArray[Any]) -> "TunedMethod":
@@ -196,16 +196,16 @@ def _as_float32(X: Any) -> Any:
     return narrow_indices(X).astype(np.float32) if issparse(X) else X.astype(np.float32)
 
 
-def _binary_relevance(C: float, seed: int) -> Scorer:
+def _binary_relevance(C: float, seed: int) -> ScoringModel:
     return BinaryRelevance(C, random_state=seed)
 
 
-def _mlknn(k: int, seed: int) -> Scorer:  # noqa: ARG001  # it is deterministic
+def _mlknn(k: int, seed: int) -> ScoringModel:  # noqa: ARG001  # it is deterministic
     return MLkNN(k)
 
 
 _C_GRID = tuple({"C": C} for C in (0.03, 0.1, 0.3, 1.0, 3.0))
-_SCORERS: Mapping[str, tuple[Callable[..., Scorer], Sequence[Mapping[str, Any]]]] = {
+_SCORING_MODELS: Mapping[str, tuple[Callable[..., ScoringModel], Sequence[Mapping[str, Any]]]] = {
     "br": (_binary_relevance, _C_GRID),
     "ecc": (ChainEnsemble, _C_GRID[1::2]),
     "mlknn": (_mlknn, ({"k": 10}, {"k": 30})),
@@ -215,7 +215,7 @@ _SCORERS: Mapping[str, tuple[Callable[..., Scorer], Sequence[Mapping[str, Any]]]
 
 def make_compared_method(name: str, seed: int) -> TunedMethod | Forest:
     """Create a method by its name in the records."""
-    return Forest(seed) if name == "forest" else TunedMethod(*_SCORERS[name.partition("-")[0]], seed)
+    return Forest(seed) if name == "forest" else TunedMethod(*_SCORING_MODELS[name.partition("-")[0]], seed)
 
 
 def prepare_samples(name: str, X: Any, X_test: Any, choose_scaling: Callable[[Any], str]) -> tuple[Any, Any]:

@@ -230,6 +230,6 @@ class CheckedArrays:
         return name in self._remaining
 
     def check_all_taken(self) -> None:
-        """Raise an error if an array is left: it has no meaning."""
+        """Raise an error if an unexpected array is left."""
         if self._remaining:
-            raise ValueError(f"the array {min(self._remaining)!r} has no meaning.")
+            raise ValueError(f"it has an unexpected array {min(self._remaining)!r}.")

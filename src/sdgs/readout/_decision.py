@@ -16,8 +16,8 @@ from sdgs.selection._defaults import MAX_CARDINALITY_FACTOR, MIN_POSITIVES_PER_T
 
 Array = NDArray[np.floating[Any]]
 
-METRICS = ("f1", "accuracy", "hamming_loss")
-RULES = ("expected", "threshold", "thresholds", "share", "top")
+TARGET_METRICS = ("f1", "accuracy", "hamming_loss")  # that decisions can be tuned for
+DECISION_RULES = ("expected", "threshold", "thresholds", "share", "top")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,13 @@ from sdgs.readout._landmark_kernel import LandmarkKernel, fit_landmark_kernel, l
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters
 from sdgs.readout._relevance import most_relevant_columns
 from sdgs.readout._samples import Samples
-from sdgs.selection._defaults import MAX_READOUT_COLUMNS, MAX_RELEVANCE_SAMPLES, MIN_SHARE_BESIDE_KERNEL
+from sdgs.selection._defaults import (
+    CODE_TOL,
+    CODE_TOL_FLOAT32,
+    MAX_READOUT_COLUMNS,
+    MAX_RELEVANCE_SAMPLES,
+    MIN_SHARE_BESIDE_KERNEL,
+)
 
 Array = NDArray[np.floating[Any]]
 
@@ -61,7 +67,7 @@ class ReadoutFeatures:
 
     def encode(self, X: Any, n_jobs: int | None) -> GroupCodes:
         """The codes of scaled samples over the subspaces of the labels."""
-        tol = 1e-6 if X.dtype == namespace(X).float64 else 1e-5
+        tol = CODE_TOL if X.dtype == namespace(X).float64 else CODE_TOL_FLOAT32
         components, parameters = self.decomposition.components, self.parameters
         return group_lasso(X, components, parameters.alpha, huber=parameters.huber, tol=tol, n_jobs=n_jobs)
 

@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PipelineParameters:
-    """Parameters of :class:`sdgs.SDGSClassifier`, by the same names, that decide what labels are read from."""
+    """Parameters that decide what labels are read from.
+
+    All but ``landmark_draw`` are parameters of :class:`sdgs.SDGSClassifier`, with the same names.
+    """
 
     scaling: str | None
     n_components: int | tuple[int, ...]

@@ -193,14 +193,15 @@ def _solve(A: Any, penalty: float, P: _PenaltyMatrix, right: Any, widths: Sequen
             shifted = P.add_to(A, penalty)
             solutions = [to_host(solve(shifted[:width, :width], right[:width, :])) for width in widths]
         except (LinAlgError, RuntimeError):
-            solutions = [np.full(1, np.nan)]
-        if all(np.isfinite(W).all() for W in solutions):
+            solutions = []
+        if solutions and all(np.isfinite(W).all() for W in solutions):
             return solutions
         A, right = to_host(A), to_host(right)
     L, failed = lapack.dpotrf(P.add_to(A, penalty).T, lower=1, overwrite_a=1, clean=0)
     if failed:  # the penalty is lost in the rounding of A
         return _solve_in_range(A, penalty, P, right, widths)
-    # The first rows of L^-1 right are those of a leading block; and zeros below them stay zeros under L^-T.
+    # The solution for the first w columns is L^-T times the first w rows of L^-1 right, with zeros below them: one call
+    # solves all widths.
     half, k = blas.dtrsm(1.0, L, right, lower=1), right.shape[1]
     leading = np.zeros((len(A), len(widths) * k), order="F")
     for i, width in enumerate(widths):

@@ -1,7 +1,7 @@
 """Training samples, wherever they are: the protocol that fitting relies on, and its implementation in memory.
 
-The door of an estimator makes a :class:`Samples` object of what the user passed. Nothing behind the door asks what kind
-of array that was. :mod:`sdgs.distributed` implements the same protocol for Dask arrays.
+The ``fit`` of an estimator makes a :class:`Samples` object of what the user passed. No code below it asks whether the
+samples are distributed. :mod:`sdgs.distributed` implements the same protocol for Dask arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sdgs._utils._array_api import take_rows
 from sdgs.readout._column_statistics import ColumnStatistics, column_statistics
 from sdgs.readout._ridge import RidgeDesign, prepare_ridge
-from sdgs.readout._scaling import Scaling, fit_scaling
+from sdgs.readout._scaling import COLUMN_SCALINGS, Scaling, fit_scaling
 
 if TYPE_CHECKING:
     from sdgs.readout._features import ReadoutFeatures
@@ -65,8 +65,8 @@ class Samples(ABC):
     def scaling(self, name: str | None) -> Scaling:
         """A scaling that is fitted to all samples, once."""
         if name not in self._scalings:
-            needs_statistics = name in ("columns", "idf")
-            self._scalings[name] = fit_scaling(self.column_statistics if needs_statistics else None, name)
+            statistics = self.column_statistics if name in COLUMN_SCALINGS else None
+            self._scalings[name] = fit_scaling(statistics, name)
         return self._scalings[name]
 
     @cached_property

@@ -20,6 +20,7 @@ from sdgs.selection._defaults import NEGATIVE_SHARE
 
 Array = NDArray[np.floating[Any]]
 SCALINGS = ("rows", "columns", "idf", None)
+COLUMN_SCALINGS = ("columns", "idf")  # those that are fitted to statistics of the columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +63,20 @@ class Scaling:
 
 def column_units(scaler: Any) -> Any:
     """What 1 in each scaled column is in the column's own unit."""
+    if isinstance(scaler, StandardScaler):
+        return scaler.scale_
+    if isinstance(scaler, TfidfTransformer):
+        return 1 / scaler.idf_
     if scaler is None:
         return 1
-    return scaler.scale_ if isinstance(scaler, StandardScaler) else 1 / scaler.idf_
+    raise TypeError(f"the units of a {type(scaler).__name__} are not defined.")
 
 
 def fit_scaling(statistics: ColumnStatistics | None, scaling: str | None) -> Scaling:
-    """A fitted scaling, one of ``SCALINGS``; without columns to weight it needs no statistics."""
-    if statistics is None:
+    """A fitted scaling, one of ``SCALINGS``; only those of ``COLUMN_SCALINGS`` need statistics."""
+    if scaling not in COLUMN_SCALINGS:
         return Scaling(None, scaling is not None)
+    assert statistics is not None
     scaler = None
     if scaling == "columns":
         scaler = _standard_scaler(statistics)

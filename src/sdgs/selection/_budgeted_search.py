@@ -81,8 +81,8 @@ def select_averaged(
     """The best candidate, and others that are about as good, as far as the budget goes; ``n_averaged`` at most."""
     selected: list[int] = []
     for i in sorted(range(len(results)), key=lambda i: (results[i] is not best, -results[i].value)):
-        is_level = results[i].value >= best.value - AVERAGING_TOLERANCE and costs[i] <= budget
-        if not selected or (is_level and len(selected) < n_averaged):
+        is_close_and_affordable = results[i].value >= best.value - AVERAGING_TOLERANCE and costs[i] <= budget
+        if not selected or (is_close_and_affordable and len(selected) < n_averaged):
             selected.append(i)
             budget -= costs[i]
     return selected

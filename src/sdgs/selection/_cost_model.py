@@ -46,8 +46,8 @@ class CostModel:
     def base_costs(self) -> tuple[float, float]:
         """The costs of an evaluation and of a fit with the default parameters.
 
-        A fit of SDGSClassifier also evaluates its parameters, which takes ``CV_SHARE_DENSE`` of its time if that uses
-        all samples and all folds.
+        A fit of SDGSClassifier also evaluates its parameters, which takes ``CV_SHARE_DENSE`` (or ``CV_SHARE_SPARSE``) of
+        its time if that uses all samples and all folds.
         """
         n, _, k = self.shape
         cv_share = defaults.CV_SHARE_SPARSE if self.sparse else defaults.CV_SHARE_DENSE
@@ -74,6 +74,6 @@ class CostModel:
             return float(cost)
         number = landmark_number(self.n_landmarks, n_train, sparse=self.sparse)
         if self.sparse:
-            kernel = defaults.SPARSE_KERNEL_COST + defaults.SPARSE_COST_PER_LANDMARK_AND_LABEL * number / k
+            kernel = defaults.SPARSE_KERNEL_COST + defaults.SPARSE_COST_PER_LANDMARKS_PER_LABEL * number / k
             return float(cost + kernel)
         return float(cost + min(number / defaults.LANDMARKS_PER_DENSE_COST, defaults.MAX_DENSE_KERNEL_COST))

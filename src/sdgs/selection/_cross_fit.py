@@ -23,7 +23,7 @@ Rows = NDArray[np.intp]
 class Folds:
     """Training and test rows of a cross-validation, and the test rows of all folds together, in order.
 
-    Folds are left out in turn until ``ENOUGH_TEST_SAMPLES`` samples have been predicted.
+    Each fold is held out in turn; this stops once ``ENOUGH_TEST_SAMPLES`` samples have been predicted.
     """
 
     pairs: tuple[tuple[Rows, Rows], ...]

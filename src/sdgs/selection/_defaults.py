@@ -1,7 +1,8 @@
-"""Every grid, gate and size that steers a result, and the coefficients of the cost model, each with its evidence.
+"""Every grid, threshold and size that changes a result, and the coefficients of the cost model, each with its evidence.
 
-"CV" means F1 in cross-validation on training samples of the paper's data sets, in points. Sizes that bound memory alone
-stay beside the code that allocates it. This module imports nothing, so that every layer may import it.
+"CV" means F1 in cross-validation on training samples of the paper's data sets, in points. "Budget" marks values that were
+set so that a fit stays within its time or memory, not tuned for F1. Sizes that bound memory alone stay beside the code
+that allocates it. This module imports nothing, so that every layer may import it.
 
 Dropped because they did not pay: ridge penalties per label. Without them F1 in nested CV (SDGSClassifierCV, 2 x 3
 folds) changes by -0.13 on Medical, -0.06 Enron, +0.28 Slashdot, +0.15 Genbase, -0.23 Arts, +0.01 Education, +0.19
@@ -9,62 +10,64 @@ Recreation and -0.18 on Science: 0.00 on average.
 """
 
 # --- Hyper-parameter grids, for samples of unit norm -----------------------------------------------------------------
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # ridge; the best one was inside on all eleven sets
-HUBERS = (None, 0.05, 0.025)  # residual weights; smaller ones gained nothing in CV with 5 to 20 % corrupted entries
-RANKS = (2, 4, 8)  # dimensions of a label's subspace
-MAX_UNCONDITIONAL_RANK = 4  # larger ranks are tried only if all subspaces together fit the features or a tenth of n
-MIN_SAMPLES_PER_DIMENSION = 10  # that tenth
-ALPHAS = (0.05, 0.1, 0.2)  # group penalties
-DENSE_GAMMA = 2.0  # kernel width of dense samples: the best of 1, 1.5, 2, 4 in CV on five sets
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # ridge; half decades, one factorisation each
+HUBERS = (None, 0.05, 0.025)  # residual weights; chosen in CV on digits, Emotions and Mediamill with corrupted entries
+RANKS = (2, 4, 8)  # dimensions of a label's subspace; a grid of factors of two around the default
+MAX_UNCONDITIONAL_RANK = 4  # larger ones only if rank * k <= max(p, n / MIN_SAMPLES_PER_DIMENSION); budget
+MIN_SAMPLES_PER_DIMENSION = 10  # budget
+ALPHAS = (0.05, 0.1, 0.2)  # group penalties; a grid of factors of two around the default
+DENSE_GAMMA = 2.0  # kernel width of dense samples; chosen in CV on five sets
 SPARSE_GAMMA = 1.5  # the same for sparse samples
 START_RANK, START_ALPHA = 4, 0.1  # SDGSClassifier's defaults, where the search starts, without huber and gamma
 
 # --- Scaling ---------------------------------------------------------------------------------------------------------
 MOSTLY_ZERO_SHARE = 0.25  # below this share of non-zero entries data are sparse counts: words have 0.1, images 0.5
 NEGATIVE_SHARE = 0.2  # above it a column is a measurement: up to 20 % corrupted entries may be negative in counts
-SCALING_MARGIN = 0.05  # F1 by which "columns" must beat "rows" in the preview: sums gain 0.03 there and lose in the end
-PREVIEW_COLUMNS = 2048  # most relevant columns of the scaling preview: with more no preview changed
-PREVIEW_ROWS = 1000  # samples of the preview that `sdgs info` shows: 1 s
+SCALING_MARGIN = 0.05  # F1 by which "columns" must win: on sums it gains 0.03 in the preview, but lowers the final F1
+PREVIEW_COLUMNS = 2048  # most relevant columns of the scaling preview; budget
+PREVIEW_ROWS = 1000  # samples of the preview that `sdgs info` shows; budget
 
 # --- Landmark kernel -------------------------------------------------------------------------------------------------
-DENSE_LANDMARKS = (2, 1500, 3000)  # n // 2, clipped to [1500, 3000]: all of a small set was best in CV
-LARGE_DENSE_LANDMARKS = (7, 4500)  # n // 7 up to 4500 if that is more: Mediamill gains 0.3 on a training fold
+DENSE_LANDMARKS = (2, 1500, 3000)  # n // 2, clipped to [1500, 3000]: more were better in CV; budget
+LARGE_DENSE_LANDMARKS = (7, 4500)  # n // 7 up to 4500 if that is more: F1 rises on a training fold of Mediamill; budget
 SPARSE_LANDMARKS = (4, 500, 2000)  # n // 4, clipped to [500, 2000]: more gained nothing in CV on text
-MAX_SPREAD_SAMPLES = 5000  # that standard deviations are computed from
-MAX_DISTANCE_LANDMARKS = 300  # that the mean distance is computed from: gamma is relative to it
+MAX_SPREAD_SAMPLES = 5000  # that standard deviations are computed from; budget
+MAX_DISTANCE_LANDMARKS = 300  # that the mean distance is computed from, which gamma is relative to; budget
 LANDMARK_JITTER = 1e-6  # on the diagonal of the landmarks' Gram matrix: two landmarks may coincide
 
 # --- Columns that labels are read from -------------------------------------------------------------------------------
-MAX_READOUT_COLUMNS = 4096  # a factorisation takes 0.7 s for this width, and time grows with its cube
-MIN_SHARE_BESIDE_KERNEL = 0.25  # of them for other columns, however many landmarks there are
-MAX_RELEVANCE_SAMPLES = 8192  # that the most relevant columns are chosen from
-RELEVANCE_PENALTY = 1.0  # ridge penalty of the one-column regressions that rank columns
+MAX_READOUT_COLUMNS = 4096  # a factorisation takes 0.7 s for this width, and time grows with its cube; budget
+MIN_SHARE_BESIDE_KERNEL = 0.25  # of them for other columns, however many landmarks there are; budget
+MAX_RELEVANCE_SAMPLES = 8192  # that the most relevant columns are chosen from; budget
+RELEVANCE_PENALTY = 1.0  # ridge penalty of the one-column regressions that rank columns: the scale of unit rows
 
-# --- Mostly zero data: column weights by relevance, and sample weights for F1, which gain 0.13 in nested CV ----------
-PENALTY_WEIGHT_POWER = 0.25  # column weights gain 0.2 in nested CV on eight text sets; with power 0.5 less
+# --- Mostly zero data: column weights by relevance, and sample weights for F1 ----------------------------------------
+# Nested CV on eight text sets: sample weights gain 0.1, column weights 0.1 (SDGSClassifierCV) and 0.2 (SDGSClassifier).
+PENALTY_WEIGHT_POWER = 0.25  # 0.5 was worse in CV
 MIN_RELEVANCE = 1e-12  # relative to the largest: an irrelevant column is penalised, its coefficient not forced to zero
 
-# --- Calibration and decision ----------------------------------------------------------------------------------------
-MAX_CALIBRATION_SCORES = 500_000  # that four coefficients are fitted to
-CALIBRATION_C = 1e3  # inverse regularisation: next to none, but separable labels would have no solution without
-N_THRESHOLDS = 100  # candidates of one threshold for all labels
+# --- Codes, calibration and decision ---------------------------------------------------------------------------------
+CODE_TOL, CODE_TOL_FLOAT32 = 1e-6, 1e-5  # relative duality gaps at which coding stops; float32 cannot certify 1e-6
+MAX_CALIBRATION_SCORES = 500_000  # that four coefficients are fitted to; budget
+CALIBRATION_C = 1e3  # inverse regularisation: almost none; without it separable labels have no finite solution
+N_THRESHOLDS = 100  # candidates of one threshold for all labels: within 0.005 of the best of all in tests
 MAX_CARDINALITY_FACTOR = 4  # the lowest of them predicts four times as many labels as there are
-MIN_POSITIVES_PER_THRESHOLD = 3  # a label with fewer has no threshold of its own
+MIN_POSITIVES_PER_THRESHOLD = 3  # a label with fewer gets the common threshold
 
 # --- Cross-validation and search -------------------------------------------------------------------------------------
-MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on
-MIN_CV_SAMPLES = 1000  # even if their scores take more than the memory below
-MAX_SCORE_BYTES = 1 << 31  # of the scores of all penalties
-ENOUGH_TEST_SAMPLES = 10_000  # folds are left out until so many samples have been predicted
-MAX_COMPARED_SCORES = 1_000_000  # that two penalties are compared on
-MAX_COMPARISON_CALIBRATION_SCORES = 100_000  # for the calibration that is used for this comparison alone
+MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on; budget
+MIN_CV_SAMPLES = 1000  # even if their scores take more than the memory below; budget
+MAX_SCORE_BYTES = 1 << 31  # of the scores of all penalties; budget
+ENOUGH_TEST_SAMPLES = 10_000  # folds are held out in turn until so many samples have been predicted; budget
+MAX_COMPARED_SCORES = 1_000_000  # that two penalties are compared on; budget
+MAX_COMPARISON_CALIBRATION_SCORES = 100_000  # for the calibration that is used for this comparison alone; budget
 MIN_GAIN = 0.001  # a tenth of a point: less is within the spread over seeds, and larger models cost time
-AVERAGING_TOLERANCE = 0.01  # candidates worse by more than a point lower the average
-NEARBY_PENALTIES = 2  # steps on either side of the best, when a candidate is evaluated again on more samples
+AVERAGING_TOLERANCE = 0.01  # candidates that are worse by more than a point are not averaged
+NEARBY_PENALTIES = 2  # steps on either side of the best, when a candidate is evaluated again on more samples; budget
 
 # --- Cost model: time of a candidate relative to SDGSClassifier's defaults, fitted to measured fits -------------------
 CV_SHARE_DENSE, CV_SHARE_SPARSE = 0.75, 0.55  # of a fit's time; the rest of a sparse fit includes the scaling preview
 REFIT_SHARE = 0.25  # of a fit's time, once more on all samples
 HUBER_COST = 1.75  # times as long to code
-MAX_DENSE_KERNEL_COST, LANDMARKS_PER_DENSE_COST = 2.8, 400
-SPARSE_KERNEL_COST, SPARSE_COST_PER_LANDMARK_AND_LABEL = 0.75, 0.02
+MAX_DENSE_KERNEL_COST, LANDMARKS_PER_DENSE_COST = 2.8, 400  # measured: 0.3 to 2.9 default fits
+SPARSE_KERNEL_COST, SPARSE_COST_PER_LANDMARKS_PER_LABEL = 0.75, 0.02  # with many labels coding dominates

@@ -278,7 +278,7 @@ FORGERIES = {
     "given names of something else": (lambda document, _: document.update(names={"rows": ["a"]}), "something else"),
     "given names that repeat": (lambda document, _: document.update(names={"labels": ["a"] * 3}), "3 different names"),
     "a threshold too many": (lambda _, arrays: arrays.update(thresholds=np.ones(4)), "thresholds has shape"),
-    "an array too many": (lambda _, arrays: arrays.update(more=np.ones(4)), "'more' has no meaning"),
+    "an array too many": (lambda _, arrays: arrays.update(more=np.ones(4)), "unexpected array 'more'"),
     "labels read from the middle": (
         lambda document, _: document["readout"].update(read_from={"tuple": ["code"]}),
         "read_from must be the first of sample, code, norms",

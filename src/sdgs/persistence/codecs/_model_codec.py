@@ -28,7 +28,7 @@ from sdgs.persistence.codecs._json_values import (
 )
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
 from sdgs.readout._calibration import Calibration
-from sdgs.readout._decision import METRICS, Decision
+from sdgs.readout._decision import TARGET_METRICS, Decision
 
 FORMAT = "sdgs-model"
 VERSION = 1
@@ -250,5 +250,5 @@ def _decode_readout(model: Any, content: Any, k: int, arrays: CheckedArrays) -> 
         thresholds = arrays.take("thresholds", "f", *((k,) if arrays.shape("thresholds") else ()))
     if top is not None:
         check_int(top, "top", minimum=1)
-    metric = check_choice(metric, "metric", METRICS)
+    metric = check_choice(metric, "metric", TARGET_METRICS)
     model._decision = Decision(metric, check_bool(at_least_one), thresholds, top)

@@ -24,6 +24,7 @@ Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 _ORTHONORMALITY_TOL = 5e-5  # of the rows of a subspace; group_lasso allows twice as much
+_SCALER_NAMES = {StandardScaler: "standard", TfidfTransformer: "idf"}
 _SCALER_ARRAYS = {"standard": ("mean_", "scale_", "var_", "n_samples_seen_"), "idf": ("idf_",), None: ()}
 _PARAMETERS = ("scaling", "n_components", "alpha", "huber", "gamma")
 
@@ -32,7 +33,7 @@ def encode_pipeline(pipeline: FittedPipeline, prefix: str, arrays: Arrays) -> di
     """The pipeline as JSON; its arrays are added to ``arrays`` under names with this prefix."""
     features, scaler = pipeline.features, pipeline.scaling.scaler
     _encode_decomposition(features.decomposition, prefix, arrays)
-    scaler_name = "standard" if isinstance(scaler, StandardScaler) else "idf" if scaler is not None else None
+    scaler_name = None if scaler is None else _SCALER_NAMES[type(scaler)]
     for name in _SCALER_ARRAYS[scaler_name]:
         arrays[f"{prefix}scaler.{name}"] = np.asarray(getattr(scaler, name))
     if features.columns is not None:
