@@ -11,7 +11,7 @@ SWEEPS = 5  # between two looks at the gap
 
 @njit(**_options)
 def _gap(c, starts, alpha, b, q):
-    """`_rivals.relative_gap` of one row, and the norms of the groups of b and q."""
+    """`_other_solvers.relative_gap` of one row, and the norms of the groups of b and q."""
     k = starts.size - 1
     sizes, norms = np.zeros(k), np.zeros(k)
     for g in range(k):

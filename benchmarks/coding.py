@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from benchmarks import _rivals
+from benchmarks import _other_solvers
 from benchmarks._data import Options, planted, real, unit, why_absent
 from benchmarks._measure import alternately, seconds
 from benchmarks._report import Report, ratio
@@ -20,10 +20,10 @@ SHAPES = {
     "Medical's shape": (978, 1449, 45, 1, 1.5),
 }
 REAL = ("corel5k", "mediamill", "medical", "yahoo-arts")
-RIVALS: dict[str, Callable[[_rivals.Problem], _rivals.Timing]] = {
-    "skglm": _rivals.skglm,
-    "celer": _rivals.celer,
-    "FISTA": _rivals.fista,
+RIVALS: dict[str, Callable[[_other_solvers.Problem], _other_solvers.Timing]] = {
+    "skglm": _other_solvers.skglm,
+    "celer": _other_solvers.celer,
+    "FISTA": _other_solvers.fista,
 }
 LEAST = 30  # times faster than the fastest rival
 _FASTER: dict[str, Any] = {"faster": ratio, "without the product": ratio, "possible": ratio, "rows of rivals": ""}
@@ -199,7 +199,7 @@ def _against(
     counts = []
     for name, rival in rivals.items():
         sample = _sample(X, many if name == "FISTA" else few, options.seed)
-        timing = rival(_rivals.Problem(sample, components, alpha, tol))
+        timing = rival(_other_solvers.Problem(sample, components, alpha, tol))
         row[name], row[f"{name} reached the gap"] = timing.per_row, timing.reached
         counts.append(timing.rows)
     row["fastest"] = min(row[name] for name in rivals)
@@ -215,10 +215,10 @@ def _against_descent(
     X: Any, components: Sequence[Any], alpha: float, tol: float, ours: float, few: int, seed: int
 ) -> dict[str, Any]:
     """The same for block descent."""
-    problem = _rivals.Problem(_sample(X, few, seed), components, alpha, tol)
+    problem = _other_solvers.Problem(_sample(X, few, seed), components, alpha, tol)
     row: dict[str, Any] = {"rows": few}
     for kind in ("over_all_groups", "on_working_sets"):
-        timing = _rivals.block_descent(problem, kind)
+        timing = _other_solvers.block_descent(problem, kind)
         name = kind.replace("_", " ")
         row[name], row[f"{name} reached the gap"] = timing.per_row, timing.reached
         row[f"{name}: times faster"] = timing.per_row / ours
