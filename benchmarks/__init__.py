@@ -1,1 +1,1 @@
-"""How fast the library is, as ratios measured in one run: `python -m benchmarks`, or `make bench`."""
+"""Speed of the library, as ratios of times measured in one run: `python -m benchmarks`, or `make bench`."""

@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks`. Prints tables, writes benchmarks.json and SVGs, fails where a claim does."""
+"""The command `python -m benchmarks`: prints tables, writes benchmarks.json and SVGs, fails if a claim fails."""
 
 import json
 import shlex
@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks._data import Options
-from benchmarks._measure import environment
-from benchmarks._plots import draw
+from benchmarks._measure import describe_environment
+from benchmarks._plots import draw_plots
 from benchmarks._report import Report
 
 SUBJECTS = ("start_up", "training", "coding", "whole_task", "growth", "scale")
@@ -25,44 +25,45 @@ SUBJECTS = ("start_up", "training", "coding", "whole_task", "growth", "scale")
 def main(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller and fewer problems, no data: two minutes.")] = False,
     large: Annotated[bool, typer.Option("--large", help="Also the shapes of RCV1 and Delicious: up to hours.")] = False,
-    only: Annotated[str, typer.Option(help=f"Some of {', '.join(SUBJECTS)}, with commas.")] = ",".join(SUBJECTS),
+    only: Annotated[str, typer.Option(help=f"Comma-separated subset of {', '.join(SUBJECTS)}.")] = ",".join(SUBJECTS),
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the record and the plots.")] = Path(
         "build/benchmarks"
     ),
-    data_home: Annotated[Path | None, typer.Option(help="The paper's data; default: SDGS_DATA.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = 0,
+    data_home: Annotated[Path | None, typer.Option(help="Folder of the paper's data; default: SDGS_DATA.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """Measure, compare, and check what the project says of its speed."""
-    asked = only.split(",")
-    unknown = [name for name in asked if name not in SUBJECTS]
+    """Measure speed and memory, compare with other methods, and check the project's claims."""
+    subjects = only.split(",")
+    unknown = [name for name in subjects if name not in SUBJECTS]
     if unknown:
-        raise typer.BadParameter(f"{', '.join(unknown)}: none of {', '.join(SUBJECTS)}.", param_hint="--only")
+        message = f"unknown: {', '.join(unknown)}. Choose from {', '.join(SUBJECTS)}."
+        raise typer.BadParameter(message, param_hint="--only")
     options = Options(quick, large, data_home and data_home.resolve(), seed)
     console = Console()
-    # Tables are wide; in a file or a pipe there is room for them.
+    # The tables are wide: a file or a pipe gets a fixed width.
     report = Report(console if console.is_terminal else Console(width=160))
     warnings.simplefilter("ignore", ConvergenceWarning)
     out.mkdir(parents=True, exist_ok=True)
     start = perf_counter()
     with threadpool_limits(1):
-        head = {
+        header = {
             "command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
             "seed": seed,
-            "environment": environment(),
+            "environment": describe_environment(),
         }
-        report.console.print(*(f"{name}: {value}\n" for name, value in head["environment"].items()), sep="", end="")
-        for name in asked:
+        report.console.print(*(f"{name}: {value}\n" for name, value in header["environment"].items()), sep="", end="")
+        for name in subjects:
             report.subject = name
             report.console.rule(f"{name}, after {perf_counter() - start:.0f} s")
             import_module(f"benchmarks.{name}").run(report, options)
-            record = head | {"seconds": perf_counter() - start} | report.record()
-            # After each, so that a run that is stopped leaves what it has.
+            record = header | {"seconds": perf_counter() - start} | report.record()
+            # Written after each subject, so that an interrupted run keeps its results.
             (out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
-    plots = draw(record, out)
+    plots = draw_plots(record, out)
     report.console.rule(f"claims, after {record['seconds']:.0f} s")
-    held = report.show_claims()
+    all_hold = report.show_claims()
     report.console.print(f"Written: {', '.join(map(str, [out / 'benchmarks.json', *plots]))}")
-    raise typer.Exit(not held)
+    raise typer.Exit(not all_hold)
 
 
 if __name__ == "__main__":

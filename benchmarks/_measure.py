@@ -1,4 +1,4 @@
-"""Measuring: wall time here, wall time and peak memory in a process of its own, growth, and where it was measured."""
+"""Measurements: wall time, peak memory in a new process, growth exponents, and a description of the environment."""
 
 import importlib
 import json
@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,11 +21,11 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("sdgs", "numpy", "scipy", "scikit-learn", "numba", "skglm", "celer", "scikit-multilearn-ng")
 MIB = 1 << 20
 _LINUX = sys.platform == "linux"
-# Why no memory is measured, if none is.
-NO_MEMORY = None if _LINUX else "a process can only ask for its peak memory, and start it anew, on Linux"
+# None if peak memory can be measured.
+WHY_NO_MEMORY = None if _LINUX else "only on Linux can a process read and reset its peak memory"
 
 
-def seconds(run: Callable[[], Any], repeat: int = 3) -> tuple[float, Any]:
+def measure_time(run: Callable[[], Any], repeat: int = 3) -> tuple[float, Any]:
     """Median wall time, and the last result."""
     times = []
     for _ in range(repeat):
@@ -34,95 +35,97 @@ def seconds(run: Callable[[], Any], repeat: int = 3) -> tuple[float, Any]:
     return median(times), result
 
 
-def steady(run: Callable[[], Any], short: float = 2.0) -> tuple[float, Any]:
-    """The same of three runs if one is ``short``, which a moment's disturbance would spoil; else of one."""
-    time, result = seconds(run, 1)
-    return seconds(run) if time < short else (time, result)
+def measure_time_adaptively(run: Callable[[], Any], repeat_below: float = 2.0) -> tuple[float, Any]:
+    """One run if it takes ``repeat_below`` seconds or more, otherwise the median of three further runs."""
+    time, result = measure_time(run, 1)
+    return measure_time(run) if time < repeat_below else (time, result)
 
 
-def alternately(runs: dict[str, Callable[[], Any]], repeat: int = 5) -> dict[str, float]:
-    """Median wall time of each, taken in turns: what slows the machine for a while slows all of them."""
+def measure_times_alternately(runs: dict[str, Callable[[], Any]], repeat: int = 5) -> dict[str, float]:
+    """Median wall time of each, in turns, so that other load on the machine affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeat):
         for name, run in runs.items():
-            times[name].append(seconds(run, 1)[0])
-    return {name: median(of_one) for name, of_one in times.items()}
+            times[name].append(measure_time(run, 1)[0])
+    return {name: median(run_times) for name, run_times in times.items()}
 
 
-def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The slope of values over sizes on logarithmic axes, by least squares."""
+def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Least-squares slope of values over sizes on logarithmic axes."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def isolated(job: Callable[..., Any], *, threads: int = 1, **arguments: Any) -> dict[str, dict[str, float]]:
-    """Seconds and peak MiB of each step of ``job(**arguments)``, in a fresh process.
+def measure_in_subprocess(
+    job: Callable[..., Any], *, threads: int = 1, **arguments: Any
+) -> dict[str, dict[str, float]]:
+    """Seconds and peak MiB of each step of ``job(**arguments)``, in a new process.
 
-    ``job`` is a function of a module of this package. It makes its data and returns the steps, (name, callable) in
-    order. Memory is what the process has at most during a step, over what it had before the data were made.
+    ``job`` is a function of a module of this package. It makes its data and returns the steps as (name, callable) in
+    order. Memory is the peak of the process during a step, minus its memory before the data were made.
     """
-    pinned = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    env = os.environ | dict.fromkeys(variables, str(threads))
     request = json.dumps({"module": job.__module__, "function": job.__name__, "arguments": arguments})
     command = [sys.executable, "-m", "benchmarks._measure", request]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | pinned, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{job.__name__}({arguments}) ended with status {done.returncode}.")
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _answer(request: str) -> None:
-    """The other side of `isolated`."""
-    import warnings
-
+def _run_job(request_json: str) -> None:
+    """The new process of `measure_in_subprocess`: prints the measurements as JSON."""
     from sdgs import group_lasso
 
     warnings.simplefilter("ignore")
     if _LINUX:
-        Path("/proc/self/oom_score_adj").write_text("1000")  # should memory run out, this is what has to go
-    asked = json.loads(request)
-    job = getattr(importlib.import_module(asked["module"]), asked["function"])
-    for dtype in (np.float64, np.float32):  # what every user of the library has: it is loaded, and compiled
+        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, the kernel ends this process first
+    request = json.loads(request_json)
+    job = getattr(importlib.import_module(request["module"]), request["function"])
+    for dtype in (np.float64, np.float32):  # imports and compiled code are not part of the measured memory
         group_lasso(np.eye(2, dtype=dtype), [np.eye(2)[:1], np.eye(2)[1:]], 0.1)
-    before = _memory("VmRSS") if _LINUX else 0.0
-    answer = {}
-    for name, step in job(**asked["arguments"]):
+    memory_before = _process_memory("VmRSS") if _LINUX else 0.0
+    measurements = {}
+    for name, step in job(**request["arguments"]):
         if _LINUX:
-            Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew at what there is now
-        time, _ = seconds(step, 1)
-        answer[name] = {"seconds": time, "peak_mib": (_memory("VmHWM") - before) / MIB if _LINUX else None}
-    print(json.dumps(answer))
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current memory
+        time, _ = measure_time(step, 1)
+        peak_mib = (_process_memory("VmHWM") - memory_before) / MIB if _LINUX else None
+        measurements[name] = {"seconds": time, "peak_mib": peak_mib}
+    print(json.dumps(measurements))
 
 
-def _memory(what: str) -> float:
-    """VmRSS (now) or VmHWM (at most) in bytes; `resource` would also count what the parent had when it forked."""
+def _process_memory(field: str) -> float:
+    """VmRSS (current) or VmHWM (peak) in bytes. `resource` also counts the memory of the parent at the fork."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith(what))
+    return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def environment() -> dict[str, Any]:
-    """Where this is measured, and with which versions."""
+def describe_environment() -> dict[str, Any]:
+    """Machine, versions, threads and commit."""
     return {
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: _package_version(name) for name in PACKAGES},
         "blas": sorted(
             {f"{lib['internal_api']} {lib['version']}" for lib in threadpool_info() if "blas" in lib["user_api"]}
         ),
         "system": platform.system(),
         "machine": platform.machine(),
-        "cpu": _cpu(),
+        "cpu": _cpu_name(),
         "cpus": os.cpu_count(),
         "threads": max((lib["num_threads"] for lib in threadpool_info()), default=1),
-        "commit": _commit(),
+        "commit": _git_commit(),
     }
 
 
-def _version(package: str) -> str | None:
+def _package_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def _cpu() -> str:
+def _cpu_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -130,7 +133,7 @@ def _cpu() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
-def _commit() -> str | None:
+def _git_commit() -> str | None:
     command = ["git", "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -140,4 +143,4 @@ def _commit() -> str | None:
 
 
 if __name__ == "__main__":
-    _answer(sys.argv[1])
+    _run_job(sys.argv[1])

@@ -1,4 +1,4 @@
-"""What a run has to say: tables, claims that hold or fail, what was left out and why; on the console and as JSON."""
+"""The results of a run on the console and as JSON: tables, claims, and what was skipped and why."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,10 +12,10 @@ Format = str | Callable[[Any], str]
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that the project says of its speed: a figure, and the most or the least that it may be."""
+    """One claim about speed or memory: a measured value and its upper or lower bound."""
 
     subject: str
-    what: str
+    quantity: str
     value: float
     bound: float
     rule: str  # "at most" or "at least"
@@ -24,7 +24,7 @@ class Claim:
 
 @dataclass
 class Report:
-    """Collects what the subjects measure, and shows it as it comes."""
+    """Collects the results of the subjects and prints each as soon as it is known."""
 
     console: Console
     subject: str = ""
@@ -32,48 +32,48 @@ class Report:
     claims: list[Claim] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
 
-    def table(self, title: str, rows: Sequence[Mapping[str, Any]], formats: Mapping[str, Format]) -> None:
-        """Show ``rows`` with the columns of ``formats``, and keep them with all that they hold."""
+    def add_table(self, title: str, rows: Sequence[Mapping[str, Any]], formats: Mapping[str, Format]) -> None:
+        """Print the columns of ``rows`` that ``formats`` names, and record all of their columns."""
         table = Table(title=title, title_justify="left")
         for number, name in enumerate(formats):
             table.add_column(name, justify="right" if number else "left", no_wrap=number == 0)
         for row in rows:
-            table.add_row(*(_cell(row.get(name), form) for name, form in formats.items()))
+            table.add_row(*(_format_cell(row.get(name), cell_format) for name, cell_format in formats.items()))
         self.console.print(table)
         self.tables.append({"subject": self.subject, "title": title, "rows": [dict(row) for row in rows]})
 
-    def at_most(self, bound: float, what: str, value: float) -> None:
-        """Claim that a figure is no larger; NaN fails."""
-        self.claims.append(Claim(self.subject, what, float(value), bound, "at most", bool(value <= bound)))
+    def claim_at_most(self, bound: float, quantity: str, value: float) -> None:
+        """Claim that ``value`` is at most ``bound``; NaN fails."""
+        self.claims.append(Claim(self.subject, quantity, float(value), bound, "at most", bool(value <= bound)))
 
-    def at_least(self, bound: float, what: str, value: float) -> None:
-        """Claim that a figure is no smaller; NaN fails."""
-        self.claims.append(Claim(self.subject, what, float(value), bound, "at least", bool(value >= bound)))
+    def claim_at_least(self, bound: float, quantity: str, value: float) -> None:
+        """Claim that ``value`` is at least ``bound``; NaN fails."""
+        self.claims.append(Claim(self.subject, quantity, float(value), bound, "at least", bool(value >= bound)))
 
-    def skip(self, what: str, reason: str) -> None:
-        """Say what is left out, and why."""
-        self.console.print(f"[yellow]left out[/]  {what}: {reason}")
-        self.skipped.append({"subject": self.subject, "what": what, "reason": reason})
+    def skip(self, measurement: str, reason: str) -> None:
+        """Print and record what is skipped, and why."""
+        self.console.print(f"[yellow]skipped[/]  {measurement}: {reason}")
+        self.skipped.append({"subject": self.subject, "measurement": measurement, "reason": reason})
 
     def show_claims(self) -> bool:
-        """Print every claim with its figure; whether all hold."""
+        """Print every claim with its value; returns whether all hold."""
         for claim in self.claims:
             verdict = "[green]holds[/]" if claim.holds else "[red]FAILS[/]"
-            figures = f"{claim.value:.4g}, {claim.rule} {claim.bound:g}"
-            self.console.print(f"{verdict}  {claim.subject}: {claim.what} ({figures})", highlight=False)
+            comparison = f"{claim.value:.4g}, {claim.rule} {claim.bound:g}"
+            self.console.print(f"{verdict}  {claim.subject}: {claim.quantity} ({comparison})", highlight=False)
         return all(claim.holds for claim in self.claims)
 
     def record(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All results, ready for JSON."""
         return {"claims": [asdict(claim) for claim in self.claims], "skipped": self.skipped, "tables": self.tables}
 
 
-def _cell(value: Any, form: Format) -> str:
+def _format_cell(value: Any, cell_format: Format) -> str:
     if value is None:
         return "-"
-    return form(value) if callable(form) else format(value, form)
+    return cell_format(value) if callable(cell_format) else format(value, cell_format)
 
 
-def ratio(value: float) -> str:
-    """A ratio with two digits that mean something: 1.3x, 25x, 1,200x."""
+def format_ratio(value: float) -> str:
+    """One decimal below 10, none above: 1.3x, 25x, 1,200x."""
     return f"{value:,.1f}x" if value < 10 else f"{value:,.0f}x"

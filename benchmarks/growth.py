@@ -1,19 +1,19 @@
-"""Growth: time and peak memory of training and coding against n, p, k, r and the stored entries, with exponents."""
+"""Growth: time and peak memory of training and coding over n, p, k, r and stored entries, with fitted exponents."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks._data import Options, planted, words
-from benchmarks._measure import NO_MEMORY, exponent, isolated
+from benchmarks._data import Options, make_dense_samples, make_text_samples
+from benchmarks._measure import WHY_NO_MEMORY, growth_exponent, measure_in_subprocess
 from benchmarks._report import Report
 from sdgs import decompose, group_lasso
 
-LINEAR = 1.1  # an exponent that still counts as linear
+MAX_LINEAR_EXPONENT = 1.1
 DENSE = {"n": 2000, "p": 200, "k": 20, "r": 3}
-SPARSE = {"n": 10_000, "p": 10_000, "k": 20, "r": 3, "entries": 50}
-# What grows, in which kind of data, from where to where, and what is not as in DENSE or SPARSE
+SPARSE = {"n": 10_000, "p": 10_000, "k": 20, "r": 3, "words_per_sample": 50}
+# The growing size; kind of data, first and last value, and sizes that differ from DENSE or SPARSE
 CURVES: dict[str, tuple[str, float, float, dict[str, int]]] = {
     "n": ("dense", 1e3, 1e5, {"p": 100}),
     "p": ("dense", 30, 3e3, {}),
@@ -25,25 +25,26 @@ CURVES: dict[str, tuple[str, float, float, dict[str, int]]] = {
 
 
 def run(report: Report, options: Options) -> None:
-    """Every point in a fresh process, so that its peak memory is its own."""
+    """Measure every point in a new process, so that peak memory is that of the point alone."""
     points = []
     if options.quick:
-        report.skip("growth in n of sparse samples, and the second decade of the rest", "--quick")
-    for name, (kind, least, most, more) in CURVES.items():
+        report.skip("growth in n of sparse samples, and the second decade of the other sizes", "--quick")
+    for name, (kind, first, last, changes) in CURVES.items():
         if options.quick and name == "n, sparse":
             continue
-        what = "entries" if name == "stored entries" else name.split(",")[0]
-        sizes = np.geomspace(least, 10 * least, 3) if options.quick else np.geomspace(least, most, 5)
-        for size in sizes.round().astype(int):
-            problem = (DENSE if kind == "dense" else SPARSE) | more | {what: int(size)}
-            steps = isolated(dense if kind == "dense" else sparse, seed=options.seed, **problem)
-            grown = size * problem["n"] if what == "entries" else size
-            points += [{"grows": name, "size": int(grown), "stage": stage} | found for stage, found in steps.items()]
-    if NO_MEMORY:
-        report.skip("growth of memory", NO_MEMORY)
-    rows = fitted(points)
-    report.table(
-        "Growth of training (three sweeps) and coding, one thread: exponents fitted to all points, or the larger half",
+        parameter = "words_per_sample" if name == "stored entries" else name.split(",")[0]
+        values = np.geomspace(first, 10 * first, 3) if options.quick else np.geomspace(first, last, 5)
+        for value in values.round().astype(int):
+            problem = (DENSE if kind == "dense" else SPARSE) | changes | {parameter: int(value)}
+            job = dense_job if kind == "dense" else sparse_job
+            steps = measure_in_subprocess(job, seed=options.seed, **problem)
+            size = int(value * problem["n"] if name == "stored entries" else value)
+            points += [{"grows": name, "size": size, "stage": stage} | measured for stage, measured in steps.items()]
+    if WHY_NO_MEMORY:
+        report.skip("growth of memory", WHY_NO_MEMORY)
+    rows = fit_exponents(points)
+    report.add_table(
+        "Growth of training (three sweeps) and coding, one thread: exponents fitted to all points and the larger half",
         rows,
         {
             "grows": "",
@@ -52,7 +53,7 @@ def run(report: Report, options: Options) -> None:
             "stage": "",
             "seconds at the end": ".3f",
             "exponent of seconds": ".2f",
-            "of the larger half": ".2f",
+            "larger half": ".2f",
             "MiB at the end": ".0f",
             "exponent of MiB": ".2f",
         },
@@ -60,13 +61,13 @@ def run(report: Report, options: Options) -> None:
     report.tables[-1]["points"] = points
     for row in rows:
         if row["grows"] in ("n", "n, sparse", "stored entries"):
-            what = f"exponent of the time of {row['stage']} in {row['grows']}"
-            # What a run costs at any size makes the whole curve flatter: its larger half must be linear, too.
-            report.at_most(LINEAR, what, max(row["exponent of seconds"], row["of the larger half"]))
+            quantity = f"exponent of the time of {row['stage']} in {row['grows']}"
+            # Fixed costs flatten the curve at small sizes, so the larger half must be linear as well.
+            report.claim_at_most(MAX_LINEAR_EXPONENT, quantity, max(row["exponent of seconds"], row["larger half"]))
 
 
-def fitted(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each curve and stage."""
+def fit_exponents(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row per curve and stage."""
     rows = []
     for name, stage in dict.fromkeys((point["grows"], point["stage"]) for point in points):
         curve = [point for point in points if (point["grows"], point["stage"]) == (name, stage)]
@@ -78,32 +79,32 @@ def fitted(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "from": sizes[0],
             "to": sizes[-1],
             "seconds at the end": times[-1],
-            "exponent of seconds": exponent(sizes, times),
-            "of the larger half": exponent(sizes[half:], times[half:]),
+            "exponent of seconds": growth_exponent(sizes, times),
+            "larger half": growth_exponent(sizes[half:], times[half:]),
         }
         if curve[0]["peak_mib"] is not None:
             memory = [max(point["peak_mib"], 0.1) for point in curve]
-            row |= {"MiB at the end": memory[-1], "exponent of MiB": exponent(sizes, memory)}
+            row |= {"MiB at the end": memory[-1], "exponent of MiB": growth_exponent(sizes, memory)}
         rows.append(row)
     return rows
 
 
-def dense(n: int, p: int, k: int, r: int, seed: int) -> list[tuple[str, Callable[[], Any]]]:
-    """Dense samples."""
-    X, Y, _ = planted(n, p, k, r, 2, seed)
+def dense_job(n: int, p: int, k: int, r: int, seed: int) -> list[tuple[str, Callable[[], Any]]]:
+    """Training and coding of dense samples."""
+    X, Y, _ = make_dense_samples(n, p, k, r, 2, seed)
     return _steps(X, Y, r, seed)
 
 
-def sparse(n: int, p: int, k: int, r: int, entries: int, seed: int) -> list[tuple[str, Callable[[], Any]]]:
-    """Samples like text."""
-    X, Y = words(n, p, k, entries, 2, seed)
+def sparse_job(n: int, p: int, k: int, r: int, words_per_sample: int, seed: int) -> list[tuple[str, Callable[[], Any]]]:
+    """Training and coding of samples that resemble text."""
+    X, Y = make_text_samples(n, p, k, words_per_sample, 2, seed)
     return _steps(X, Y, r, seed)
 
 
 def _steps(X: Any, Y: Any, r: int, seed: int) -> list[tuple[str, Callable[[], Any]]]:
-    """A few sweeps of training, then the codes of the same samples."""
-    learnt: list[Any] = []
+    """Three sweeps of training, then coding of the same samples."""
+    results: list[Any] = []
     return [
-        ("training", lambda: learnt.append(decompose(X, Y, n_components=r, tol=0.0, max_iter=3, random_state=seed))),
-        ("coding", lambda: group_lasso(X, learnt[0].components, 0.2, tol=1e-4)),
+        ("training", lambda: results.append(decompose(X, Y, n_components=r, tol=0.0, max_iter=3, random_state=seed))),
+        ("coding", lambda: group_lasso(X, results[0].components, 0.2, tol=1e-4)),
     ]

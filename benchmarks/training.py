@@ -1,4 +1,4 @@
-"""Training: random projections against exact SVDs, a sweep against its three products, and how much memory it takes."""
+"""Training: random projections against exact SVDs, a sweep against its three products, and peak memory."""
 
 import warnings
 from collections.abc import Callable
@@ -8,58 +8,61 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks._data import Options, planted
-from benchmarks._measure import MIB, NO_MEMORY, isolated, seconds
-from benchmarks._report import Report, ratio
+from benchmarks._data import Options, make_dense_samples
+from benchmarks._measure import MIB, WHY_NO_MEMORY, measure_in_subprocess, measure_time
+from benchmarks._report import Report, format_ratio
 from sdgs import decompose
 from sdgs.datasets import make_label_subspaces
 
-# n, p, k, r, labels a sample
-SWEPT = {
+# n, p, k, r, labels per sample
+SWEEP_SHAPES = {
     "n=20000 p=500 k=20": (20_000, 500, 20, 4, 2),
     "Mediamill's shape": (30_993, 120, 101, 4, 4),
     "Corel5k's shape": (4500, 499, 374, 4, 4),
 }
-_FEW, _MANY = 2, 7  # sweeps: the difference in time is that of the sweeps between
-BYTES = 200_000_000  # of X whose memory is measured
+_SHORT_RUN, _LONG_RUN = 2, 7  # sweeps: the time of a sweep comes from the difference
+X_BYTES = 200_000_000  # of X in the measurement of memory
 
 
 def run(report: Report, options: Options) -> None:
-    """All of it."""
-    _solvers(report, options)
-    _sweeps(report, options)
-    if NO_MEMORY:
-        report.skip("memory of training", NO_MEMORY)
+    """All measurements."""
+    _compare_solvers(report, options)
+    _measure_sweeps(report, options)
+    if WHY_NO_MEMORY:
+        report.skip("memory of training", WHY_NO_MEMORY)
     else:
-        _memory(report, options)
+        _measure_memory(report, options)
 
 
-def _solvers(report: Report, options: Options) -> None:
+def _compare_solvers(report: Report, options: Options) -> None:
     """Time and error of both solvers."""
-    made = {"n_components": 3, "spikes": 0.002, "random_state": options.seed}
+    parameters = {"n_components": 3, "spikes": 0.002, "random_state": options.seed}
     problems = [
-        ("n=1500 p=200 k=20", make_label_subspaces(1500, 200, 20, **made), 5),
-        ("the same, noisy", make_label_subspaces(1500, 200, 20, noise=0.3, **made), 5),
+        ("n=1500 p=200 k=20", make_label_subspaces(1500, 200, 20, **parameters), 5),
+        ("the same with noise", make_label_subspaces(1500, 200, 20, noise=0.3, **parameters), 5),
     ]
     if options.quick:
-        report.skip("brp against svd, 5,000 rows a label", "--quick")
+        report.skip("brp against svd, 5,000 rows per label", "--quick")
     else:
-        problems.append(("5,000 rows a label, p=1000", make_label_subspaces(10_000, 1000, 4, noise=0.3, **made), 50))
+        data = make_label_subspaces(10_000, 1000, 4, noise=0.3, **parameters)
+        problems.append(("5,000 rows per label, p=1000", data, 50))
     rows = []
-    for name, data, least in problems:
+    for name, data, min_speed_up in problems:
 
         def solve(solver: str, data: Any = data, **more: Any) -> Any:
             return decompose(
                 data.X, data.Y, solver=solver, n_components=3, residual_size=0.002, random_state=options.seed, **more
             )
 
-        svd_time, svd = seconds(lambda solve=solve: solve("svd"), 1 if least > 5 or options.quick else 3)
-        brp_time, brp = seconds(lambda solve=solve: solve("brp"))
+        svd_time, svd = measure_time(lambda solve=solve: solve("svd"), 1 if min_speed_up > 5 or options.quick else 3)
+        brp_time, brp = measure_time(lambda solve=solve: solve("brp"))
         total = float(np.sum(data.X**2))
-        # Within 1 % of the exact solver's error, or as good as none.
-        enough = max(1.01 * svd.objective[-1], 1e-4 * total)
-        first = int(np.argmax(brp.objective <= enough)) + 1
-        near_time, _ = seconds(lambda solve=solve, first=first: _quietly(lambda: solve("brp", max_iter=first)))
+        # Within 1 % of the error of exact SVDs, or negligible.
+        max_error = max(1.01 * svd.objective[-1], 1e-4 * total)
+        n_sweeps = int(np.argmax(brp.objective <= max_error)) + 1
+        time_to_max_error, _ = measure_time(
+            lambda solve=solve, n_sweeps=n_sweeps: _without_warning(lambda: solve("brp", max_iter=n_sweeps))
+        )
         rows.append(
             {
                 "problem": name,
@@ -67,15 +70,16 @@ def _solvers(report: Report, options: Options) -> None:
                 "sweeps of svd": svd.n_iter,
                 "brp": brp_time,
                 "sweeps of brp": brp.n_iter,
-                "faster": svd_time / brp_time,
-                "faster to 1 %": svd_time / near_time,
+                "speed-up of brp": svd_time / brp_time,
+                "to within 1 %": svd_time / time_to_max_error,
                 "error of svd": svd.objective[-1] / total,
                 "error of brp": brp.objective[-1] / total,
             }
         )
-        report.at_most(1.0, f"brp's error over 1.01 times svd's, or over 1e-4: {name}", brp.objective[-1] / enough)
-        report.at_least(least, f"times faster than exact SVDs, the whole run: {name}", svd_time / brp_time)
-    report.table(
+        quantity = f"error of brp over the larger of 1.01 times that of svd and 1e-4: {name}"
+        report.claim_at_most(1.0, quantity, brp.objective[-1] / max_error)
+        report.claim_at_least(min_speed_up, f"speed-up over exact SVDs, whole run: {name}", svd_time / brp_time)
+    report.add_table(
         "Training: brp against svd, one thread, seconds",
         rows,
         {
@@ -84,59 +88,53 @@ def _solvers(report: Report, options: Options) -> None:
             "sweeps of svd": "",
             "brp": ".3f",
             "sweeps of brp": "",
-            "faster": ratio,
-            "faster to 1 %": ratio,
+            "speed-up of brp": format_ratio,
+            "to within 1 %": format_ratio,
             "error of svd": ".2e",
             "error of brp": ".2e",
         },
     )
 
 
-def _sweeps(report: Report, options: Options) -> None:
-    """What a sweep costs beyond its arithmetic."""
+def _measure_sweeps(report: Report, options: Options) -> None:
+    """Time of a sweep over that of its matrix products."""
     rows = []
-    for name, (n, p, k, r, card) in SWEPT.items():
+    for name, (n, p, k, r, labels_per_sample) in SWEEP_SHAPES.items():
         for dtype in (np.float64, np.float32):
-            X, Y, _ = planted(n, p, k, r, card, options.seed)
+            X, Y, _ = make_dense_samples(n, p, k, r, labels_per_sample, options.seed)
             X = X.astype(dtype)
 
-            def sweeps(number: int, X: Any = X, Y: Any = Y, r: int = r) -> Any:
-                options_ = {"n_components": r, "tol": 0.0, "max_iter": number, "random_state": options.seed}
-                return _quietly(lambda: decompose(X, Y, **options_))
+            def run_sweeps(n_sweeps: int, X: Any = X, Y: Any = Y, r: int = r) -> Any:
+                parameters = {"n_components": r, "tol": 0.0, "max_iter": n_sweeps, "random_state": options.seed}
+                return _without_warning(lambda: decompose(X, Y, **parameters))
 
-            floor = _three_products(X, Y, r, options.seed)
-            # In turns, for a difference of two times is at the mercy of what else the machine does.
-            sweep_times, floor_times = [], []
+            products = _three_products(X, Y, r, options.seed)
+            # In turns, because a difference of two times is sensitive to other load on the machine.
+            sweep_times, product_times = [], []
             for _ in range(3 if options.quick else 5):
-                short, _ = seconds(lambda sweeps=sweeps: sweeps(_FEW), 1)
-                long, _ = seconds(lambda sweeps=sweeps: sweeps(_MANY), 1)
-                sweep_times.append((long - short) / (_MANY - _FEW))
-                floor_times.append(seconds(floor, 1)[0])
-            sweep, products = median(sweep_times), median(floor_times)
-            kind = np.dtype(dtype).name
-            rows.append(
-                {
-                    "problem": name,
-                    "dtype": kind,
-                    "products": products,
-                    "sweep": sweep,
-                    "of the products": sweep / products,
-                }
-            )
-            report.at_most(2.5, f"times its three products, a sweep: {name}, {kind}", sweep / products)
-    report.table(
-        "Training: a sweep against its three products a label alone, one thread, milliseconds",
+                short, _ = measure_time(lambda run_sweeps=run_sweeps: run_sweeps(_SHORT_RUN), 1)
+                long, _ = measure_time(lambda run_sweeps=run_sweeps: run_sweeps(_LONG_RUN), 1)
+                sweep_times.append((long - short) / (_LONG_RUN - _SHORT_RUN))
+                product_times.append(measure_time(products, 1)[0])
+            row = {"problem": name, "dtype": np.dtype(dtype).name}
+            row |= {"products": median(product_times), "sweep": median(sweep_times)}
+            row["sweep / products"] = row["sweep"] / row["products"]
+            rows.append(row)
+            quantity = f"time of a sweep over that of its three products: {name}, {row['dtype']}"
+            report.claim_at_most(2.5, quantity, row["sweep / products"])
+    report.add_table(
+        "Training: a sweep against its three products per label, one thread, milliseconds",
         rows,
-        {"problem": "", "dtype": "", "products": _milli, "sweep": _milli, "of the products": ratio},
+        {"problem": "", "dtype": "", "products": _as_ms, "sweep": _as_ms, "sweep / products": format_ratio},
     )
 
 
 def _three_products(X: np.ndarray, Y: np.ndarray, r: int, seed: int) -> Callable[[], None]:
-    """N A, N^T (N A) and N Q of every label, with N as many rows as the label has: the arithmetic of one sweep."""
+    """N A, N^T (N A) and N Q for every label, where N has as many rows as the label: the arithmetic of one sweep."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((X.shape[1], r)).astype(X.dtype)
     sizes = Y.sum(axis=0)
-    # Rows that lie together, for gathering them is not arithmetic; but others for each label, as in a sweep.
+    # Contiguous rows, because gathering is not arithmetic; different rows for each label, as in a sweep.
     blocks = [slice(start, start + size) for start, size in zip(rng.integers(len(X) - sizes + 1), sizes, strict=True)]
 
     def multiply() -> None:
@@ -148,24 +146,24 @@ def _three_products(X: np.ndarray, Y: np.ndarray, r: int, seed: int) -> Callable
     return multiply
 
 
-def _memory(report: Report, options: Options) -> None:
-    """Peak memory of training on a large dense matrix, X itself included."""
+def _measure_memory(report: Report, options: Options) -> None:
+    """Peak memory of training on a large dense matrix, including X."""
     rows = []
     for dtype in ("float64", "float32"):
-        n = BYTES // (1000 * np.dtype(dtype).itemsize)
-        measured = isolated(large_dense, n=n, p=1000, k=20, dtype=dtype, seed=options.seed)["train"]
-        of_X = measured["peak_mib"] * MIB / BYTES
-        rows.append({"problem": f"{n} x 1000", "dtype": dtype, "X": BYTES / MIB, "of X": of_X} | measured)
-        report.at_most(2.5, f"times the size of X in memory, X included: 200 MB of {dtype}", of_X)
-    report.table(
-        "Training: peak memory, MiB over what the process had before X was made",
+        n = X_BYTES // (1000 * np.dtype(dtype).itemsize)
+        measured = measure_in_subprocess(large_dense_job, n=n, p=1000, k=20, dtype=dtype, seed=options.seed)["train"]
+        ratio = measured["peak_mib"] * MIB / X_BYTES
+        rows.append({"problem": f"{n} x 1000", "dtype": dtype, "X": X_BYTES / MIB, "peak / X": ratio} | measured)
+        report.claim_at_most(2.5, f"peak memory including X, over the size of X: 200 MB of {dtype}", ratio)
+    report.add_table(
+        "Training: peak memory in MiB above that of the process before X was made",
         rows,
-        {"problem": "", "dtype": "", "X": ".0f", "peak_mib": ".0f", "of X": ratio, "seconds": ".1f"},
+        {"problem": "", "dtype": "", "X": ".0f", "peak_mib": ".0f", "peak / X": format_ratio, "seconds": ".1f"},
     )
 
 
-def large_dense(n: int, p: int, k: int, dtype: str, seed: int) -> list[tuple[str, Callable[[], Any]]]:
-    """The work of the fresh process: a few sweeps."""
+def large_dense_job(n: int, p: int, k: int, dtype: str, seed: int) -> list[tuple[str, Callable[[], Any]]]:
+    """Three sweeps on a large dense matrix."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p), dtype=np.dtype(dtype))
     Y = np.zeros((n, k), dtype=np.int8)
@@ -174,12 +172,12 @@ def large_dense(n: int, p: int, k: int, dtype: str, seed: int) -> list[tuple[str
     return [("train", lambda: decompose(X, Y, tol=0.0, max_iter=3, random_state=seed))]
 
 
-def _quietly(run: Callable[[], Any]) -> Any:
-    """Without the warning that a few sweeps are not enough: they are not meant to be."""
+def _without_warning(run: Callable[[], Any]) -> Any:
+    """The result of ``run``, without ConvergenceWarning: the number of sweeps is limited on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return run()
 
 
-def _milli(value: float) -> str:
-    return f"{1e3 * value:.2f}"
+def _as_ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f}"
