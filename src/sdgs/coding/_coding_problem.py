@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs.coding._group_codes import GroupCodes
+
 Array = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,3 +34,7 @@ class CodingProblem:
     def bound(self) -> float:
         """Mu, which is infinite without a residual: the bound on the gradient of the loss."""
         return np.inf if self.mu is None else self.mu
+
+    def to_group_codes(self, codes: Any, gap: Any, n_iter: Any, residual: Any) -> GroupCodes:
+        """The result for all rows."""
+        return GroupCodes(codes, self.groups, gap, n_iter, gap <= self.tol, residual)

@@ -78,27 +78,29 @@ def _membership(result: GroupCodes) -> Any:
 
 def cleaned_samples(X: Any, result: GroupCodes, components: Sequence[Array]) -> Any:
     """X with missing entries replaced by the reconstruction from its codes, less the residual."""
-    if not on_host(X):
-        xp = namespace(X)
-        if has_missing(X):
-            C = xp.astype(to_device_of(np.vstack([to_host(C) for C in components]), X), X.dtype)
-            X = xp.where(xp.isnan(X), result.codes @ C, X)
-        return X if result.residual is None else X - result.residual
     if has_missing(X):
-        missing = np.isnan(X.data if issparse(X) else X)
-        C = np.vstack(components)
+        C = np.vstack([to_host(C) for C in components])
         if issparse(X):
-            X = X.copy()
-            row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
-            column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
-            for start in range(0, row.size, _FILL_BLOCK):
-                part = slice(start, start + _FILL_BLOCK)
-                filled[part] = np.einsum("ij,ji->i", result.codes[row[part]].toarray(), C[:, column[part]])
-            X.data[missing] = filled
+            X = _filled_sparse_samples(X, result.codes, C)
         else:
-            X = np.where(missing, result.codes @ C, X)
-    if result.residual is not None:
-        X = X - (result.residual if issparse(X) else result.residual.toarray())
+            xp = namespace(X)
+            C = C if on_host(X) else xp.astype(to_device_of(C, X), X.dtype)
+            X = xp.where(xp.isnan(X), result.codes @ C, X)
+    S = result.residual
+    if S is None:
+        return X
+    return X - (S.toarray() if issparse(S) and not issparse(X) else S)
+
+
+def _filled_sparse_samples(X: Any, codes: Any, C: Array) -> Any:
+    """Sparse X with its missing entries replaced by those of ``codes @ C``."""
+    X, missing = X.copy(), np.isnan(X.data)
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[missing]
+    column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
+    for start in range(0, row.size, _FILL_BLOCK):
+        part = slice(start, start + _FILL_BLOCK)
+        filled[part] = np.einsum("ij,ji->i", codes[row[part]].toarray(), C[:, column[part]])
+    X.data[missing] = filled
     return X
 
 

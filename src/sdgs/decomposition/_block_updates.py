@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh, svd
 from scipy.linalg.lapack import dgeqrf, dorgqr
 
-from sdgs._utils._array_api import namespace, on_host, put, take
+from sdgs._utils._array_api import namespace, on_host, put, take, to_host
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -90,18 +90,19 @@ def _estimated_floor(flat: Any, K: int, sample_size: int) -> float:
     step = flat.shape[0] // sample_size
     if step < 2:
         return 0.0
-    xp = namespace(flat)
-    sample = xp.sort(xp.abs(flat[::step]))
+    sample = np.abs(to_host(flat[::step]))
     rank = int(K / step + 4 * np.sqrt(K / step) + 4)  # four standard deviations above the expected rank K / step
-    return float(sample[-rank]) if rank < sample.shape[0] else 0.0
+    return float(np.partition(sample, -rank)[-rank]) if rank < sample.size else 0.0
 
 
 def _largest_above(flat: Any, K: int, floor: float, block_size: int) -> Any:
     """Indices of the at most ``K`` largest among the non-zero entries that reach ``floor``."""
     xp = namespace(flat)
+    buffer = np.empty(min(block_size, flat.shape[0]), dtype=flat.dtype) if on_host(flat) else None
     indices, magnitudes, n_candidates = [], [], 0
     for block in slices(flat.shape[0], block_size):
-        magnitude = xp.abs(flat[block])
+        out = {} if buffer is None else {"out": buffer[: block.stop - block.start]}
+        magnitude = xp.abs(flat[block], **out)
         candidates = xp.nonzero(magnitude >= floor if floor > 0 else magnitude > 0)[0]
         indices.append(xp.astype(candidates, xp.int64) + block.start)
         magnitudes.append(take(magnitude, candidates))

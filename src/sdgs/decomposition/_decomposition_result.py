@@ -102,28 +102,19 @@ class Decomposition:
         if not -n <= row < n:
             raise IndexError(f"row {row} is out of range: the decomposition has {n} samples.")
         row %= n
-        labels = [i for i, rows in enumerate(self.rows) if _contains(rows, row)]
+        positions = {i: int(np.searchsorted(rows, row)) for i, rows in enumerate(self.rows) if row in rows}
         residual = self.residual[[row]].toarray()[0] if issparse(self.residual) else self.residual[row, :]
         xp = namespace(residual)
         parts = [xp.zeros((0, p), dtype=residual.dtype, device=device(residual))]
-        for i in labels:
-            position = int(np.searchsorted(self.rows[i], row))
+        for i, position in positions.items():
             parts.append(self.coefficients[i][position : position + 1, :] @ self.components[i])
-        return SampleParts(np.asarray(labels, dtype=np.intp), xp.concat(parts), residual)
+        return SampleParts(np.asarray(list(positions), dtype=np.intp), xp.concat(parts), residual)
 
     def reconstruct(self) -> Any:
         """``sum_i L^i + S`` as a dense (n, p) matrix. Missing entries of X are filled in by ``sum_i L^i``."""
-        total = (
-            self.residual.toarray()
-            if issparse(self.residual)
-            else namespace(self.residual).asarray(self.residual, copy=True)
-        )
+        S = self.residual.toarray() if issparse(self.residual) else self.residual
+        total = namespace(S).asarray(S, copy=True)
         for omega, U, C in zip(self.rows, self.coefficients, self.components, strict=True):
             rows = to_device_of(omega, total)
             total = put(total, rows, take(total, rows) + U @ C)
         return total
-
-
-def _contains(rows: NDArray[np.intp], row: int) -> bool:
-    position = np.searchsorted(rows, row)
-    return bool(position < rows.size and rows[position] == row)

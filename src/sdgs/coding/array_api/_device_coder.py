@@ -39,14 +39,8 @@ def code_on_device(X: Any, problem: CodingProblem, *, batch_bytes: int = _BATCH_
         if problem.mu is not None:
             residuals.append(xp.astype(s, X.dtype))
     codes, gap, n_iter = (xp.concat(arrays) for arrays in zip(*parts, strict=True))
-    return GroupCodes(
-        codes=codes[:, : int(problem.groups[-1])],
-        groups=problem.groups,
-        gap=gap,
-        n_iter=n_iter,
-        converged=gap <= problem.tol,
-        residual=xp.concat(residuals) if residuals else None,
-    )
+    codes = codes[:, : int(problem.groups[-1])]
+    return problem.to_group_codes(codes, gap, n_iter, xp.concat(residuals) if residuals else None)
 
 
 def _solve_squared_loss(

@@ -15,13 +15,7 @@ from array_api_compat import device
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
 from sdgs.coding._coding_problem import CodingProblem
 from sdgs.coding.array_api._newton_batch import group_norms, newton
-from sdgs.coding.array_api._padded_dictionary import (
-    PaddedDictionary,
-    batches_by_size,
-    choose_working_sets,
-    scatter_rows,
-)
-from sdgs.coding.array_api._squared_loss_batch import MAX_ROUNDS, MIN_ALPHA, next_targets
+from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, solve_in_rounds
 from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, solve_huber_loss
 
 _MAX_PROXIMAL_STEPS = 20  # on one working set
@@ -85,37 +79,22 @@ def _solve_scaled(
     samples: _ScaledSamples, dictionary: PaddedDictionary, rows: Any, problem: CodingProblem, max_rounds: int
 ) -> tuple[Any, Any, Any]:
     """Codes, gaps and iterations; rows that are not among ``rows`` are zero where observed."""
-    xp, r, tol = namespace(samples.x), dictionary.r, problem.tol
-    m, p = samples.x.shape
-    codes = xp.zeros((m, dictionary.C.shape[0]), dtype=xp.float64, device=device(samples.x))
-    gap, n_iter = xp.zeros_like(samples.alpha), xp.zeros((m,), dtype=xp.int64, device=device(samples.x))
-    targets = xp.ones_like(gap)
-    for round_number in range(max_rounds + 1):
-        x, b = samples.take(rows), take(codes, rows)
-        error, theta = _residual(x, b, dictionary.C)
-        q = theta @ xp.matrix_transpose(dictionary.C)
+    xp, r, C, p = namespace(samples.x), dictionary.r, dictionary.C, samples.x.shape[1]
+
+    def check(rows: Any, b: Any) -> tuple[Any, Any, Any]:
+        x = samples.take(rows)
+        error, theta = _residual(x, b, C)
+        q = theta @ xp.matrix_transpose(C)
         b_norms, q_norms = group_norms(b, r), group_norms(q, r)
         # Clipped entries have norm 1, so that the objective of the zero code is 1/2.
-        row_gaps = 2 * _gap(x.alpha, b, q, error, theta, b_norms, q_norms)
-        gap = put(gap, rows, row_gaps)
-        solvable = (take(n_iter, rows) < problem.max_iter) & (x.alpha >= MIN_ALPHA)
-        remaining = xp.nonzero((row_gaps > tol) & solvable)[0]
-        if remaining.shape[0] == 0 or round_number == max_rounds:
-            break
-        rows, b, b_norms, q_norms, row_gaps = (take(a, remaining) for a in (rows, b, b_norms, q_norms, row_gaps))
-        x, used = x.take(remaining), take(n_iter, rows)
-        sets, sizes, has_grown = choose_working_sets(b_norms, q_norms, x.alpha)
-        target = next_targets(take(targets, rows), row_gaps, has_grown, tol)
-        targets = put(targets, rows, target)
-        new_b = xp.zeros_like(b)
-        for batch, columns in batches_by_size(sets, sizes, r, lambda n: 8 * n * (p + n), _SET_BYTES):
-            b_set = xp.take_along_axis(take(b, batch), columns, axis=1)
-            C_set = xp.reshape(take(dictionary.C, xp.reshape(columns, (-1,))), (*columns.shape, p))
-            b_set, steps = _solve_working_sets(x.take(batch), C_set, b_set, 0.5 * take(target, batch), r)
-            new_b = scatter_rows(new_b, batch, columns, b_set)
-            used = put(used, batch, take(used, batch) + steps + 1)
-        codes, n_iter = put(codes, rows, new_b), put(n_iter, rows, used)
-    return codes, gap, n_iter
+        return 2 * _gap(x.alpha, b, q, error, theta, b_norms, q_norms), b_norms, q_norms
+
+    def solve(rows: Any, columns: Any, b: Any, targets: Any) -> tuple[Any, Any]:
+        C_set = xp.reshape(take(C, xp.reshape(columns, (-1,))), (*columns.shape, p))
+        return _solve_working_sets(samples.take(rows), C_set, b, 0.5 * targets, r)
+
+    arguments = (check, solve, lambda n: 8 * n * (p + n), _SET_BYTES, max_rounds)
+    return solve_in_rounds(rows, samples.alpha, dictionary, problem, *arguments)
 
 
 def _residual(samples: _ScaledSamples, b: Any, C: Any) -> tuple[Any, Any]:

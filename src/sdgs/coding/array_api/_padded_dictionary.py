@@ -1,4 +1,4 @@
-"""A dictionary on a device whose groups all have one size, and the working sets of groups of it."""
+"""A dictionary on a device whose groups all have one size, and the rounds over working sets of its groups."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,8 +9,10 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
-from sdgs.coding._coding_problem import Floats, Integers
+from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
 
+MAX_ROUNDS = 12
+_MIN_ALPHA = 1e-5  # below it alpha I + D G D loses too many digits
 _MIN_GROWTH = 4  # groups by which a working set may grow at least
 _RESOLUTION = 2.0**-30  # correlations that differ by less count as equal: if subspaces coincide the first is chosen
 
@@ -45,7 +47,53 @@ def pad_dictionary(C: NDArray[Any], starts: Integers, X: Any) -> PaddedDictionar
     return PaddedDictionary(to_device_of(padded, X), r, to_device_of(columns.astype(np.int64), X))
 
 
-def choose_working_sets(b_norms: Any, q_norms: Any, alpha: Any) -> tuple[Any, Any, Any]:
+def solve_in_rounds(
+    rows: Any,
+    alphas: Any,
+    dictionary: PaddedDictionary,
+    problem: CodingProblem,
+    check: Callable[[Any, Any], tuple[Any, Any, Any]],
+    solve: Callable[[Any, Any, Any, Any], tuple[Any, Any]],
+    row_bytes: Callable[[int], int],
+    max_bytes: int,
+    max_rounds: int,
+) -> tuple[Any, Any, Any]:
+    """Codes (m, k r), gaps and iterations; the rows that are not among ``rows`` are zero.
+
+    ``check(rows, b)`` gives the gaps over all groups and the norms of the groups of b and of the correlations.
+    ``solve(rows, columns, b, targets)`` gives the codes over working sets and the number of steps, from b; ``columns``
+    are the coordinates of the sets. The others are those of :func:`_batches_by_size`.
+    """
+    xp, tol = namespace(alphas), problem.tol
+    codes = xp.zeros((alphas.shape[0], dictionary.C.shape[0]), dtype=xp.float64, device=device(alphas))
+    gap, targets = xp.zeros_like(alphas), xp.ones_like(alphas)
+    n_iter = xp.zeros(alphas.shape, dtype=xp.int64, device=device(alphas))
+    for round_number in range(max_rounds + 1):
+        b, alpha = take(codes, rows), take(alphas, rows)
+        row_gaps, b_norms, q_norms = check(rows, b)
+        gap = put(gap, rows, row_gaps)
+        solvable = (take(n_iter, rows) < problem.max_iter) & (alpha >= _MIN_ALPHA)
+        remaining = xp.nonzero((row_gaps > tol) & solvable)[0]
+        if remaining.shape[0] == 0 or round_number == max_rounds:
+            break
+        arrays = (rows, b, alpha, b_norms, q_norms, row_gaps)
+        rows, b, alpha, b_norms, q_norms, row_gaps = (take(array, remaining) for array in arrays)
+        sets, sizes, has_grown = _choose_working_sets(b_norms, q_norms, alpha)
+        # The gaps to reach on the working sets: smaller than before where the set has not grown.
+        new_set = xp.maximum(0.3 * tol * xp.ones_like(row_gaps), 0.05 * row_gaps)
+        target = xp.where(has_grown, new_set, 0.1 * xp.minimum(take(targets, rows), row_gaps))
+        targets = put(targets, rows, target)
+        new_b, used = xp.zeros_like(b), take(n_iter, rows)
+        for batch, columns in _batches_by_size(sets, sizes, dictionary.r, row_bytes, max_bytes):
+            b_set = xp.take_along_axis(take(b, batch), columns, axis=1)
+            b_set, steps = solve(take(rows, batch), columns, b_set, take(target, batch))
+            new_b = _scatter_rows(new_b, batch, columns, b_set)
+            used = put(used, batch, take(used, batch) + steps + 1)
+        codes, n_iter = put(codes, rows, new_b), put(n_iter, rows, used)
+    return codes, gap, n_iter
+
+
+def _choose_working_sets(b_norms: Any, q_norms: Any, alpha: Any) -> tuple[Any, Any, Any]:
     """Groups in the order in which they enter a row's set (m, k), the size of the set, and whether it has grown."""
     xp = namespace(b_norms)
     nonzero = b_norms > 0
@@ -60,7 +108,7 @@ def choose_working_sets(b_norms: Any, q_norms: Any, alpha: Any) -> tuple[Any, An
     return order, n_nonzero + xp.minimum(n_violators, max_new), n_violators > 0
 
 
-def batches_by_size(
+def _batches_by_size(
     sets: Any, sizes: Any, r: int, row_bytes: Callable[[int], int], max_bytes: int
 ) -> Iterator[tuple[Any, Any]]:
     """Batches of rows with sets of similar size: the rows, and the coordinates (m, W r) of their sets.
@@ -86,7 +134,7 @@ def _group_coordinates(groups: Any, r: int) -> Any:
     return xp.reshape(groups[:, :, None] * r + offset[None, None, :], (groups.shape[0], -1))
 
 
-def scatter_rows(b: Any, rows: Any, columns: Any, values: Any) -> Any:
+def _scatter_rows(b: Any, rows: Any, columns: Any, values: Any) -> Any:
     """``b`` with values (m, n) at the columns (m, n) of some rows (m,)."""
     xp = namespace(b)
     flat = xp.reshape(rows[:, None] * b.shape[1] + columns, (-1,))

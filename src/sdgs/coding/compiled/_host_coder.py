@@ -33,7 +33,7 @@ def code_on_host(
     C = problem.C.astype(np.float64, copy=False)
     has_gram = max_gram_size >= R or problem.huber_loss
     pinv = np.linalg.pinv(problem.C) if problem.alpha == 0 and R > 0 else None
-    code = _BlockCoder(problem, C @ C.T if has_gram else None, None if has_gram else C, pinv)
+    code = _BlockCoder(problem, C @ C.T if has_gram else None, pinv)
     stays_sparse = issparse(X) and not problem.huber_loss and has_gram
     row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
     step = int(np.clip(_BLOCK_BYTES // row_bytes, 1, _MAX_BLOCK_ROWS))
@@ -48,14 +48,9 @@ def code_on_host(
         parts = [code(*block) for block in arguments]
 
     codes, gaps, n_iter, residuals = zip(*parts, strict=True)
-    gap = np.concatenate(gaps)
-    return GroupCodes(
-        codes=csr_array(vstack(codes, format="csr")),
-        groups=problem.groups,
-        gap=gap,
-        n_iter=np.concatenate(n_iter),
-        converged=gap <= problem.tol,
-        residual=None if problem.mu is None else csr_array(vstack(residuals, format="csr")),
+    residual = None if problem.mu is None else csr_array(vstack(residuals, format="csr"))
+    return problem.to_group_codes(
+        csr_array(vstack(codes, format="csr")), np.concatenate(gaps), np.concatenate(n_iter), residual
     )
 
 
@@ -64,8 +59,7 @@ class _BlockCoder:
     """Codes a block of rows; it can be sent to other processes."""
 
     problem: CodingProblem
-    gram: Floats | None  # C C^T
-    C: Floats | None  # in float64, where the Gram matrix would be too large
+    gram: Floats | None  # C C^T, unless it would be too large
     pinv: Array | None
 
     def __call__(self, x: Any, norms: Array | None) -> tuple[csr_array, Floats, Integers, csr_array | None]:
@@ -103,8 +97,7 @@ class _BlockCoder:
             alphas = np.clip(problem.alpha / norms.astype(np.float64), 1e-13, 2.0)
         arguments = (problem.starts, alphas, problem.tol, problem.max_iter)
         if self.gram is None:
-            assert self.C is not None
-            return solve_by_working_sets(c, self.C, *arguments)
+            return solve_by_working_sets(c, problem.C.astype(np.float64, copy=False), *arguments)
         return solve_by_gram(c, self.gram, *arguments)
 
 

@@ -36,7 +36,7 @@ class SparseAlternation(Alternation):
         # All components stacked; those of a label are a view.
         self._starts = np.concatenate([[0], np.cumsum(self.ranks)])
         self._C = np.zeros((self._starts[-1], p), dtype=X.dtype)
-        self.C = [self._C[a:b] for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
+        self.C = np.split(self._C, self._starts[1:-1])
         size = len(self._C)
         # C C^T, up to date only for labels that share a row.
         self._gram = np.zeros((size, size), dtype=X.dtype) if size <= self.max_gram_size else None
@@ -64,21 +64,13 @@ class SparseAlternation(Alternation):
 
     def _allocate_coefficients(self) -> tuple[csr_array, list[NDArray[np.int64]]]:
         """W with zeros for the coefficients of every row's labels, and the positions of each label's among them."""
-        n = self.X.shape[0]
-        sizes = np.zeros(n, dtype=np.int64)
-        for omega, r in zip(self.rows, self.ranks, strict=True):
-            sizes[omega] += r
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        indices = np.empty(indptr[-1], dtype=np.int64)
-        free = indptr[:-1].copy()
-        positions = []
-        for omega, r, start in zip(self.rows, self.ranks, self._starts, strict=False):
-            first = free[omega]
-            indices[first[:, None] + np.arange(r)] = start + np.arange(r)
-            free[omega] += r
-            positions.append(first)
-        W = csr_array((np.zeros(indptr[-1], dtype=self.X.dtype), indices, indptr), shape=(n, int(self._starts[-1])))
-        return W, positions
+        components = np.split(np.arange(len(self._C)), self._starts[1:-1])
+        row = np.concatenate([np.repeat(omega, r) for omega, r in zip(self.rows, self.ranks, strict=True)])
+        column = np.concatenate([np.tile(own, omega.size) for omega, own in zip(self.rows, components, strict=True)])
+        order = csr_array((np.arange(row.size), (row, column)), shape=(self.X.shape[0], len(self._C)))
+        W = csr_array((np.zeros(row.size, dtype=self.dtype), order.indices, order.indptr), shape=order.shape)
+        positions = np.split(np.argsort(order.data), np.cumsum([U.size for U in self.U])[:-1])
+        return W, [position.reshape(U.shape) for position, U in zip(positions, self.U, strict=True)]
 
     def _other_components(self, i: int) -> tuple[Array, Slots, Any]:
         """The components of other labels that occur on the label's rows; see ``_components_of``.
@@ -223,7 +215,7 @@ class SparseAlternation(Alternation):
             self._gram[own, own] = Q.T @ Q
 
     def _store_coefficients(self, i: int) -> None:
-        self._W.data[self._positions_in_W[i][:, None] + np.arange(self.ranks[i])] = self.U[i]
+        self._W.data[self._positions_in_W[i]] = self.U[i]
 
     def _store_residual(self) -> None:
         n, p = self.X.shape

@@ -5,6 +5,8 @@ maps each component to its row among the components that are passed, and is nega
 those of the label itself, because it is fitted to N = R + L^i, and those that are still zero.
 """
 
+import numpy as np
+
 from sdgs._utils._numba import jit_cached
 
 
@@ -67,11 +69,6 @@ def reconstruction_at(x_ptr, x_col, w_ptr, w_col, w, Ct, out):
 def is_stored(rows, columns, x_ptr, x_col, out):
     """Whether X, with sorted indices, stores an entry at each (row, column)."""
     for t in range(rows.size):
-        low, high = x_ptr[rows[t]], x_ptr[rows[t] + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if x_col[middle] < columns[t]:
-                low = middle + 1
-            else:
-                high = middle
-        out[t] = low < x_ptr[rows[t] + 1] and x_col[low] == columns[t]
+        stored = x_col[x_ptr[rows[t]] : x_ptr[rows[t] + 1]]
+        position = np.searchsorted(stored, columns[t])
+        out[t] = position < stored.size and stored[position] == columns[t]
