@@ -289,7 +289,7 @@ class SDGSClassifier(SDGSModel):
         check_choice(self.readout, "readout", ("norm", "ridge"))
         if self.huber == "auto" and self.readout == "norm":
             raise ValueError(
-                'huber="auto" needs readout="ridge", because it is chosen in cross-validation, which readout="norm" does not run.'
+                'huber="auto" needs readout="ridge": it is chosen in cross-validation, which "norm" has not.'
             )
         if self.huber is not None and self.huber != "auto":
             check_number(self.huber, "huber", positive=True)

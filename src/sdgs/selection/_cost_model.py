@@ -46,8 +46,8 @@ class CostModel:
     def base_costs(self) -> tuple[float, float]:
         """The costs of an evaluation and of a fit with the default parameters.
 
-        A fit of SDGSClassifier also evaluates its parameters, which takes ``CV_SHARE_DENSE`` (or ``CV_SHARE_SPARSE``) of
-        its time if that uses all samples and all folds.
+        A fit of SDGSClassifier also evaluates its parameters. If that uses all samples and all folds, it takes the
+        share ``CV_SHARE_DENSE`` or ``CV_SHARE_SPARSE`` of the time.
         """
         n, _, k = self.shape
         cv_share = defaults.CV_SHARE_SPARSE if self.sparse else defaults.CV_SHARE_DENSE

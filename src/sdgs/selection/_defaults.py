@@ -1,8 +1,8 @@
 """Every grid, threshold and size that changes a result, and the coefficients of the cost model, each with its evidence.
 
-"CV" means F1 in cross-validation on training samples of the paper's data sets, in points. "Budget" marks values that were
-set so that a fit stays within its time or memory, not tuned for F1. Sizes that bound memory alone stay beside the code
-that allocates it. This module imports nothing, so that every layer may import it.
+"CV" means F1 in cross-validation on training samples of the paper's data sets, in points. "Budget" marks values that
+were set so that a fit stays within its time or memory, not tuned for F1. Sizes that bound memory alone stay beside the
+code that allocates it. This module imports nothing, so that every layer may import it.
 
 Dropped because they did not pay: ridge penalties per label. Without them F1 in nested CV (SDGSClassifierCV, 2 x 3
 folds) changes by -0.13 on Medical, -0.06 Enron, +0.28 Slashdot, +0.15 Genbase, -0.23 Arts, +0.01 Education, +0.19
