@@ -74,7 +74,7 @@ def test_callbacks_get_a_task_for_each_candidate_and_fold(kind, options, n_tasks
         assert n_candidates == len(model.cv_results_["score"]) if kind is SDGSClassifierCV else n_candidates <= 3
         for candidate in choose._children_map.values():
             assert [task.task_name for task in candidate._children_map.values()] == ["fold"] * 3 + ["penalties"]
-        assert len([task for task in learn if task.task_name == "setting"]) == len(model._pipelines)
+        assert len([task for task in learn if task.task_name == "candidate"]) == len(model._pipelines)
     assert recorder.scores == [model.score(DATA.X, DATA.Y)]
     without_callbacks = kind(random_state=0, **options).fit(DATA.X, DATA.Y)
     np.testing.assert_array_equal(without_callbacks.decision_function(DATA.X), model.decision_function(DATA.X))

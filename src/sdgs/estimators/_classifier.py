@@ -262,7 +262,7 @@ class SDGSClassifier(SDGSModel):
         with self._task.part("choose", n_parts=len(HUBERS) if axes else 1, share=0.75) as task:
 
             def evaluate(candidate: PipelineParameters) -> CVResult:
-                with task.part("setting", n_parts=self.cv + 1) as part:
+                with task.part("candidate", n_parts=self.cv + 1) as part:
                     return evaluator.evaluate(candidate, part)
 
             return coordinate_search(parameters, axes, evaluate)[0]

@@ -128,7 +128,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         """Fit pipelines to all samples, and the calibration and the decision to their average cross-fitted scores."""
         self._pipelines = [
             fit_pipeline(samples, labels, result.parameters, context, result.choice)
-            for result in task.each("setting", results)
+            for result in task.each("candidate", results)
         ]
         Y = labels[results[0].rows].toarray().astype(np.float64)
         scores = np.mean([result.scores for result in results], axis=0)

@@ -75,7 +75,7 @@ def build(method: str, parameters: Mapping[str, Any], seed: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Task:
+class ExperimentTask:
     """The smallest unit of work with a record of its own.
 
     ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
@@ -148,22 +148,22 @@ class Protocol:
             check_choice(method, "method", tuple(METHODS))
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[ExperimentTask]:
         """All tasks, most expensive first."""
         trials = [
-            Task("trial", dataset, method, group, seed)
+            ExperimentTask("trial", dataset, method, group, seed)
             for dataset in self.datasets
             for method in self.methods
             for group in range(len(self.groups[method]))
             for seed in self.seeds
         ]
-        studies = [Task("statistics", dataset) for dataset in self.datasets]
+        studies = [ExperimentTask("statistics", dataset) for dataset in self.datasets]
         if "sdgs" in self.methods:
-            studies += [Task("frequency", dataset) for dataset in self.datasets]
-            studies += [Task("convergence", name) for name in (PLANTED, *self._smallest())]
+            studies += [ExperimentTask("frequency", dataset) for dataset in self.datasets]
+            studies += [ExperimentTask("convergence", name) for name in (PLANTED, *self._smallest())]
         cases = beyond_cases(self.datasets) if self.beyond else []
         comparisons = [
-            Task("beyond", dataset, method, seed=seed, damage=damage)
+            ExperimentTask("beyond", dataset, method, seed=seed, damage=damage)
             for dataset, damage, method in cases
             for seed in self.beyond_seeds
         ]
@@ -174,11 +174,11 @@ class Protocol:
         registered = [REGISTRY[name] for name in self.datasets if name in REGISTRY]
         return [entry.name for entry in sorted(registered, key=lambda entry: entry.n_train * entry.n_features)[:1]]
 
-    def parameters(self, task: Task) -> dict[str, Any]:
+    def parameters(self, task: ExperimentTask) -> dict[str, Any]:
         """The parameters of the task's method."""
         return self.groups[task.method][task.group] if task.kind == "trial" else {}
 
-    def fingerprint(self, task: Task) -> str:
+    def fingerprint(self, task: ExperimentTask) -> str:
         """A hash of everything but the data that the result depends on; a record with another hash is not reused."""
         settings = {"task": asdict(replace(task, group=0)), "parameters": self.parameters(task), "folds": self.folds}
         version = {"most_rows": self.max_rows, "version": __version__, "schema": _SCHEMA}

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgs._utils._validation import check_int
 from sdgs.experiments._extended_comparison import DIGITS, TITLES
-from sdgs.experiments._protocol import METHODS, PLANTED, RULES, Protocol, Rule, Task
+from sdgs.experiments._protocol import METHODS, PLANTED, RULES, ExperimentTask, Protocol, Rule
 from sdgs.experiments._tasks import data_signature, run_task
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -74,7 +74,9 @@ def run(
         raise ExperimentError("\n".join(failures))
 
 
-def _pending_tasks(tasks: list[Task], protocol: Protocol, folder: Path, home: Path | None) -> list[Task]:
+def _pending_tasks(
+    tasks: list[ExperimentTask], protocol: Protocol, folder: Path, home: Path | None
+) -> list[ExperimentTask]:
     """Tasks without a valid record; raises an error if their data are not found."""
     signatures: dict[str, str | FileNotFoundError] = {}
     for dataset in (*protocol.datasets, PLANTED, DIGITS):
@@ -94,7 +96,7 @@ def _pending_tasks(tasks: list[Task], protocol: Protocol, folder: Path, home: Pa
     return pending
 
 
-def _remove_outdated_files(folder: Path, pending: list[Task]) -> None:
+def _remove_outdated_files(folder: Path, pending: list[ExperimentTask]) -> None:
     """Remove outdated records, and temporary files of interrupted writes."""
     for pattern in ("*/.*.json-*", ".protocol.json-*", ".report.html-*", ".tables.*-*", ".beyond*-*"):
         for path in folder.glob(pattern):
@@ -137,7 +139,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _read_record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any] | None:
+def _read_record(folder: Path, task: ExperimentTask, protocol: Protocol) -> dict[str, Any] | None:
     """The record of a task, or None if there is none or it has other settings."""
     try:
         content: dict[str, Any] = json.loads((folder / task.file).read_text())
@@ -146,10 +148,10 @@ def _read_record(folder: Path, task: Task, protocol: Protocol) -> dict[str, Any]
     return content if content.get("fingerprint") == protocol.fingerprint(task) else None
 
 
-def _group_into_jobs(tasks: list[Task]) -> list[list[Task]]:
+def _group_into_jobs(tasks: list[ExperimentTask]) -> list[list[ExperimentTask]]:
     """Tasks that share a process: the tasks of one method on one data set, unless they are long, and the studies."""
 
-    def job_key(task: Task) -> tuple[Any, ...]:
+    def job_key(task: ExperimentTask) -> tuple[Any, ...]:
         if task.cost > _MAX_SHARED_COST:
             return (task.dataset, task.kind, task.method, task.group, task.seed)
         has_model = task.kind in ("trial", "beyond") and task.method != "floor"
@@ -160,7 +162,7 @@ def _group_into_jobs(tasks: list[Task]) -> list[list[Task]]:
 
 
 def _execute(
-    jobs: list[list[Task]],
+    jobs: list[list[ExperimentTask]],
     protocol: Protocol,
     folder: Path,
     home: Path | None,
@@ -171,7 +173,7 @@ def _execute(
     """Execute the jobs in up to ``n_jobs`` processes; failures do not stop other jobs and are returned."""
     context = multiprocessing.get_context("spawn")
     waiting = list(jobs)
-    running: dict[Any, tuple[Any, Connection, list[Task]]] = {}
+    running: dict[Any, tuple[Any, Connection, list[ExperimentTask]]] = {}
     unfinished = {task for job in jobs for task in job}
     failures = []
 
@@ -208,7 +210,7 @@ def _execute(
     return failures
 
 
-def _task_title(task: Task) -> str:
+def _task_title(task: ExperimentTask) -> str:
     if task.kind == "beyond":
         return f"{task.dataset}, {task.damage}, {TITLES[task.method]}"
     return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"
@@ -221,7 +223,9 @@ def _error_message(receiver: Connection, status: int) -> str:
         return f"its process ended with exit status {status} and no message. Check whether there is enough memory."
 
 
-def _execute_job(job: list[Task], protocol: Protocol, folder: Path, home: Path | None, sender: Connection) -> None:
+def _execute_job(
+    job: list[ExperimentTask], protocol: Protocol, folder: Path, home: Path | None, sender: Connection
+) -> None:
     """Execute the tasks of a job in a process of its own, and write the record of each."""
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
@@ -248,7 +252,7 @@ def _run_record(
     """The record of a run: the trial that the rule chooses by training scores. None if a trial is missing."""
     trials = []
     for group in range(len(protocol.groups[method])):
-        trial = _read_record(folder, Task("trial", dataset, method, group, seed), protocol)
+        trial = _read_record(folder, ExperimentTask("trial", dataset, method, group, seed), protocol)
         if trial is None:
             return None
         trials.append(trial)

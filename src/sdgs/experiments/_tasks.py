@@ -27,7 +27,7 @@ from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
 from sdgs.experiments._extended_comparison import DIGITS, compare, damage_data, load_digits, with_positive_samples
-from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, PLANTED, Protocol, Task, build
+from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, PLANTED, ExperimentTask, Protocol, build
 
 
 def data_signature(dataset: str, data_home: Path | None) -> str:
@@ -52,7 +52,7 @@ def data_signature(dataset: str, data_home: Path | None) -> str:
     return digest.hexdigest()[:16]
 
 
-def run_task(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
+def run_task(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
     """Execute a task and return its record."""
     functions = {
         "trial": _trial,
@@ -112,7 +112,7 @@ def _load_scaled(dataset: str, data_home: Path | None) -> tuple[Any, NDArray[Any
     return unit_rows(X)[0], train.Y, unit_rows(X_test)[0], test.Y
 
 
-def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
+def _trial(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:
     """Train on all training samples and test; and compute, from training samples only, the scores of the rules."""
     X, Y, X_test, Y_test = _load_scaled(task.dataset, data_home)
     parameters, seed = protocol.parameters(task), task.seed
@@ -140,7 +140,7 @@ def _trial(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, 
     }
 
 
-def _cross_validated_f1(task: Task, protocol: Protocol, X: Any, Y: NDArray[Any]) -> float:
+def _cross_validated_f1(task: ExperimentTask, protocol: Protocol, X: Any, Y: NDArray[Any]) -> float:
     """Mean F1 over the folds."""
     rows = np.arange(len(Y))
     subsample = len(Y) > protocol.max_rows
@@ -155,7 +155,7 @@ def _cross_validated_f1(task: Task, protocol: Protocol, X: Any, Y: NDArray[Any])
     return float(np.mean(scores))
 
 
-def _statistics(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+def _statistics(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
     """The statistics of the paper's table of data sets, and some more, over training and test samples together."""
     train, test = _load_splits(task.dataset, data_home)
     X = vstack([train.X, test.X]) if issparse(train.X) else np.vstack([train.X, test.X])
@@ -171,7 +171,7 @@ def _statistics(task: Task, protocol: Protocol, data_home: Path | None) -> dict[
     }
 
 
-def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+def _frequency(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
     """F1 of SDGS if only the m most frequent labels have a subspace at prediction."""
     X, Y, X_test, Y_test = _load_scaled(task.dataset, data_home)
     model = build("sdgs", FREQUENCY_PARAMETERS, 0).fit(X, Y)
@@ -195,7 +195,7 @@ def _frequency(task: Task, protocol: Protocol, data_home: Path | None) -> dict[s
     }
 
 
-def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+def _convergence(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
     """Relative error after each sweep, per solver, with the same data and seed."""
     if task.dataset == PLANTED:
         data = make_label_subspaces(1500, 200, 20, n_components=3, spikes=0.002, random_state=0)
@@ -213,7 +213,7 @@ def _convergence(task: Task, protocol: Protocol, data_home: Path | None) -> dict
     return {"rank": rank, "curves": curves}
 
 
-def _beyond(task: Task, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+def _beyond(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
     """A tuned method on clean or damaged data."""
     damage, seed = task.damage, task.seed
     if task.dataset == DIGITS:

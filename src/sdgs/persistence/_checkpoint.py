@@ -17,8 +17,8 @@ from sdgs._utils._version import __version__
 from sdgs.persistence._container import ModelFileError, read, write
 
 FORMAT = "sdgs-checkpoint"
-VERSION = 1  # raised whenever the same arguments give other digits
-_MIN_INTERVAL = 10  # from one write to the next, in durations of the last write
+VERSION = 1  # raise it if a change of the code changes results
+_MIN_INTERVAL = 10  # between two writes, as a multiple of the duration of the last write
 
 
 class Checkpoint:
@@ -36,7 +36,7 @@ class Checkpoint:
     library_version : str
         The version of sdgs, which is part of the name.
     min_interval : float
-        Between two writes, in durations of the last write; it bounds the share of time that writing takes.
+        Minimum time between two writes, as a multiple of the duration of the last write.
     """
 
     def __init__(

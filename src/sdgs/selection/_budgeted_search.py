@@ -55,7 +55,7 @@ class BudgetedSearch:
             self.spent += cost
             began = perf_counter()
             n_parts = self.costs.n_folds + 1
-            with task.part("setting", n_parts=n_parts, share=cost / self.budget) as part:
+            with task.part("candidate", n_parts=n_parts, share=cost / self.budget) as part:
                 result = self.evaluator.evaluate(candidate, part)
             self.seconds.append(perf_counter() - began)
             report(result)

@@ -76,7 +76,7 @@ class CandidateEvaluator:
         folder = self._context.options.checkpoint
         if folder is None:
             return self._evaluate(parameters, blocks, task)
-        checkpoint = Checkpoint(folder, "trial", self._fingerprint, parameters, blocks)
+        checkpoint = Checkpoint(folder, "candidate", self._fingerprint, parameters, blocks)
         arrays = checkpoint.load()
         if arrays is not None:
             try:
