@@ -14,11 +14,6 @@ from sklearn.utils import check_array, check_random_state
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_host
 
 
-def is_dask_array(X: Any) -> bool:
-    """Whether X is a Dask array; Dask is not imported."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "chunks")
-
-
 def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     """``X`` as a finite 2-D float32 or float64 array, or CSR if it was sparse; with ``missing`` NaN is allowed.
 

@@ -19,7 +19,7 @@ from sdgs.decomposition._block_updates import (
     slices,
     supported_rank,
 )
-from sdgs.decomposition._label_rows import cooccurring_labels, label_cooccurrence, levels
+from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import projection_columns, refines_random_start, starts_from_last_subspace
 from sdgs.decomposition.backends._threads import ThreadPool
@@ -197,19 +197,16 @@ class Alternation(AlternationState):
         self.sweeps += 1
 
     @cached_property
-    def _cooccurrence(self) -> csr_array:
+    def cooccurrence(self) -> csr_array:
+        """The number of rows that two labels share."""
         return label_cooccurrence(self.rows, self.X.shape[0])
-
-    def cooccurring_labels(self, i: int) -> Indices:
-        """The labels that share a row with label i, itself included, ascending."""
-        return cooccurring_labels(self._cooccurrence, i)
 
     @cached_property
     def levels(self) -> list[list[int]]:
         """The labels in groups that can be updated at the same time."""
         if self.threads.n_threads == 1:
             return [[i] for i in range(len(self.rows))]
-        return levels(self._cooccurrence)
+        return levels(self.cooccurrence)
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed."""

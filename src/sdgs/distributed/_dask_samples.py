@@ -10,10 +10,10 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from dask.array import Array
 from distributed import get_worker
 from scipy.sparse import issparse
 
-from sdgs._utils._validation import is_dask_array
 from sdgs.distributed._dask_rows import DaskRows, check_block, worker_addresses
 from sdgs.distributed._distributed_decompose import check_solver, gather_labels
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
@@ -80,12 +80,12 @@ def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:
     gammas: Any = getattr(model, "gamma", getattr(model, "gammas", None))
     if not isinstance(gammas, str) and any(gamma is not None for gamma in np.ravel(gammas)):
         raise ValueError("gamma needs all samples in one place, and takes no Dask array. Leave it None.")
-    if type(y).__module__.partition(".")[0] in ("dask", "dask_expr") and not is_dask_array(y):
+    if type(y).__module__.partition(".")[0] in ("dask", "dask_expr") and not isinstance(y, Array):
         raise ValueError("y is a Dask DataFrame. Pass y.to_dask_array(lengths=True), or y.compute().")
     samples = DaskSamples(X)
     model._check_X(np.zeros((1, samples.shape[1]), dtype=samples.dtype), reset=True)
     labels = model._check_y(samples, gather_labels(y))
-    if is_dask_array(y) and not model._is_multiclass:
+    if isinstance(y, Array) and not model._is_multiclass:
         model._sparse_labels, model._label_dtype = issparse(y._meta), y.dtype
     _ = samples.column_statistics  # reads and checks every block
     return samples, labels

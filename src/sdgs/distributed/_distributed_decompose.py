@@ -3,10 +3,10 @@
 from typing import Any
 
 from dask import compute, delayed
+from dask.array import Array
 from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
-from sdgs._utils._validation import is_dask_array
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition._problem import Problem
@@ -23,7 +23,7 @@ def check_solver(solver: Any) -> None:
 
 def gather_labels(Y: Any) -> Any:
     """Labels on the client: a Dask matrix as CSR, classes as an array; anything else as it is."""
-    if not is_dask_array(Y):
+    if not isinstance(Y, Array):
         return Y
     if Y.ndim != 2 or (Y.shape[1] == 1 and not issparse(Y._meta)):
         return Y.compute()

@@ -9,14 +9,13 @@ the host.
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
 from sdgs.coding._coding_problem import CodingProblem
 from sdgs.coding.array_api._newton_batch import group_norms, newton
 from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, solve_in_rounds
-from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, solve_huber_loss
+from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, clip, clipped_norms, solve_huber_loss
 
 _MAX_PROXIMAL_STEPS = 20  # on one working set
 _QUADRATIC_STEPS = 12  # Newton steps on one quadratic
@@ -44,19 +43,12 @@ def solve_huber_loss_on_device(
     X = xp.astype(X, xp.float64)
     missing = xp.isnan(X)
     observed = xp.where(missing, xp.zeros_like(X), X)
-    clipped = xp.clip(observed, -mu, mu) if np.isfinite(mu) else observed
-    largest = xp.max(xp.abs(clipped), axis=1)
-    positive = largest > 0
-    unit = xp.where(positive, largest, xp.ones_like(largest))
-    unit = unit * xp.sqrt(xp.sum((clipped / unit[:, None]) ** 2, axis=1))
-    unit = xp.where(positive, unit, xp.ones_like(unit))
-    if not bool(xp.all(xp.isfinite(unit))):
-        raise ValueError("X has rows whose norm overflows. Scale X, alpha and huber down together.")
+    unit, is_zero = clipped_norms(observed, mu)
     bound = xp.where(missing, xp.zeros_like(X), (mu / unit)[:, None] * xp.ones_like(X))
     scaled = observed / unit[:, None]
     alphas = xp.minimum(problem.alpha / unit, 2.0 * xp.ones_like(unit))
     samples = _ScaledSamples(xp.clip(scaled, -CLIP_FACTOR, CLIP_FACTOR), bound, alphas)
-    codes, gap, n_iter = _solve_scaled(samples, dictionary, xp.nonzero(positive)[0], problem, max_rounds)
+    codes, gap, n_iter = _solve_scaled(samples, dictionary, xp.nonzero(~is_zero)[0], problem, max_rounds)
 
     # The host solves the rows that have not converged, and those with clipped entries whose code reaches the bound.
     reach = xp.max(xp.abs(codes @ C), axis=1) + xp.minimum(mu / unit, CLIP_FACTOR * xp.ones_like(unit))
@@ -71,8 +63,7 @@ def solve_huber_loss_on_device(
         codes, gap = put(codes, rows, dictionary.pad_codes(b)), put(gap, rows, to_device_of(row_gaps, X))
         n_iter = put(n_iter, rows, take(n_iter, rows) + to_device_of(used, X))
     error = xp.where(missing, xp.zeros_like(X), observed - codes @ C)
-    clipped_error = xp.clip(error, -mu, mu) if np.isfinite(mu) else error
-    return codes, gap, n_iter, error - clipped_error
+    return codes, gap, n_iter, error - clip(error, mu)
 
 
 def _solve_scaled(

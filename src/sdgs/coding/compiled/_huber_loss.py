@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from sdgs._utils._array_api import namespace
 from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
 
 # Entries larger than this many times a row's clipped norm are clipped to it: the code cannot follow them, so that only
@@ -22,7 +22,7 @@ def solve_huber_loss(X: Any, problem: CodingProblem, G: Floats) -> tuple[Floats,
     X = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
     C = np.asarray(problem.C, dtype=np.float64)
     observed = ~np.isnan(X)
-    unit, is_zero = _clipped_norms(X, observed, mu)
+    unit, is_zero = clipped_norms(np.where(observed, X, 0.0), mu)
     n, R = len(X), C.shape[0]
     b, gap, n_iter = np.zeros((n, R)), np.zeros(n), np.zeros(n, dtype=np.int64)
     with np.errstate(over="ignore"):
@@ -38,20 +38,26 @@ def solve_huber_loss(X: Any, problem: CodingProblem, G: Floats) -> tuple[Floats,
             rows, limit = rows[is_clipped & (reach >= limit)], limit * CLIP_FACTOR
         codes = b * unit[:, None]
         error = np.where(observed, X - codes @ C, 0.0)
-    return codes, gap, n_iter, error - np.clip(error, -mu, mu)
+    return codes, gap, n_iter, error - clip(error, mu)
 
 
-def _clipped_norms(X: Floats, observed: NDArray[np.bool_], mu: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """The norm of the observed entries of each row, clipped to [-mu, mu], or 1 if it is zero; and whether it is."""
-    clipped = np.where(observed, np.clip(X, -mu, mu), 0.0)
-    largest = np.abs(clipped).max(axis=1, initial=0.0)
-    norms = np.where(largest > 0, largest, 1.0)
+def clipped_norms(X: Any, mu: float) -> tuple[Any, Any]:
+    """The norm of each row of dense X, clipped to [-mu, mu], or 1 if it is zero; and whether it is."""
+    xp = namespace(X)
+    clipped = clip(X, mu)
+    largest = xp.max(xp.abs(clipped), axis=1)
+    is_zero, one = largest == 0, xp.ones_like(largest)
+    norms = xp.where(is_zero, one, largest)
     with np.errstate(over="ignore"):
-        norms = norms * np.maximum(np.linalg.norm(clipped / norms[:, None], axis=1), 1e-300)
-    norms[largest == 0] = 1.0
-    if not np.isfinite(norms).all():
+        norms = norms * xp.sqrt(xp.sum((clipped / norms[:, None]) ** 2, axis=1))
+    if not bool(xp.all(xp.isfinite(norms))):
         raise ValueError("X has rows whose norm overflows. Scale X, alpha and huber down together.")
-    return norms, largest == 0
+    return xp.where(is_zero, one, norms), is_zero
+
+
+def clip(X: Any, mu: float) -> Any:
+    """X clipped to [-mu, mu]."""
+    return namespace(X).clip(X, -mu, mu) if np.isfinite(mu) else X
 
 
 def _solve_scaled(

@@ -75,24 +75,22 @@ class DenseAlternation(Alternation):
         Sums are in float64: float32 would lose digits as the number of rows grows.
         """
         omega, U, C = self.rows[i], self.U[i], self.C[i]
-        CA = C @ A
+        CA, p = C @ A, self.X.shape[1]
+        shape = A.shape[1], p + len(C)  # of both sums, side by side: Y1^T N and Y1^T U
 
-        def sum_chunk(chunk: slice) -> tuple[Array, Array]:
-            Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+        def sum_chunk(chunk: slice) -> Array:
+            sums: Array = np.zeros(shape)
             for block, N in self._blocks(omega, chunk):
                 if add_start:
                     N += self._start(omega[block])
                     self.R[omega[block]] = N
                 Y1 = N @ A + U[block] @ CA
-                Y2t += Y1.T @ N
-                Y1t_U += Y1.T @ U[block]
-            return Y2t, Y1t_U
+                sums[:, :p] += Y1.T @ N
+                sums[:, p:] += Y1.T @ U[block]
+            return sums
 
-        Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
-        for chunk_sums in self.threads.map(sum_chunk, self._chunks(i)):
-            Y2t += chunk_sums[0]
-            Y1t_U += chunk_sums[1]
-        return (Y2t + Y1t_U @ C).T
+        sums = self.threads.sum(sum_chunk, self._chunks(i), np.zeros(shape))
+        return (sums[:, :p] + sums[:, p:] @ C).T
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, plus L^i."""

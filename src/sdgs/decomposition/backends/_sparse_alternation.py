@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from sdgs.decomposition._alternation import Alternation
 from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
+from sdgs.decomposition._label_rows import cooccurring_labels
 
 _MIN_MAGNITUDE = 1e-30  # entries of W C below it are rounding
 
@@ -77,7 +78,7 @@ class SparseAlternation(Alternation):
 
         In the first sweep those of later labels are still zero.
         """
-        labels = self.cooccurring_labels(i)
+        labels = cooccurring_labels(self.cooccurrence, i)
         C, slots, used = self._components_of(labels[labels < i] if self.sweeps == 0 else labels)
         slots[self._component_slice(i)] = -1
         return C, slots, used
@@ -163,7 +164,7 @@ class SparseAlternation(Alternation):
         total = sum(self.threads.map(block_error, slices(self.X.shape[0], self.block_rows)), 0.0)
         for i, omega in enumerate(self.rows):
             if omega.size:
-                C, slots, used = self._components_of(self.cooccurring_labels(i))
+                C, slots, used = self._components_of(cooccurring_labels(self.cooccurrence, i))
                 products = self._products_with_label(i, C, used)
                 W = self._W[omega]
                 WCCt = csr_array((W.data, slots[W.indices], W.indptr), shape=(omega.size, len(C))) @ products
