@@ -52,14 +52,14 @@ def test_a_killed_worker_is_an_error_and_the_fit_continues_from_a_checkpoint(mon
         assert_same_decomposition(model.decomposition_, expected.decomposition_)
         np.testing.assert_allclose(model.predict_proba(data.X), expected.predict_proba(data.X), atol=1e-9)
 
-        fold = DaskRows.fold
+        reduce_blocks = DaskRows.reduce_blocks
 
-        def killing_fold(self, *arguments, fixed=False):
-            if fixed:
+        def killing_reduction(self, *arguments, pinned=False):
+            if pinned:
                 kill_a_worker()
-            return fold(self, *arguments, fixed=fixed)
+            return reduce_blocks(self, *arguments, pinned=pinned)
 
-        monkeypatch.setattr(DaskRows, "fold", killing_fold)
+        monkeypatch.setattr(DaskRows, "reduce_blocks", killing_reduction)
         client.wait_for_workers(2, timeout=60)
         with pytest.raises(WorkerLostError):
             decompose(data.as_dask(), data.Y, random_state=1)

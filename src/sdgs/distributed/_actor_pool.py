@@ -59,7 +59,7 @@ class ActorPool:
             return self._futures[number], block.start - self.bounds[number][0], X.dtype, dense
 
         try:
-            X.fold(send_rows, chains, self._workers, arguments, fixed=True)
+            X.reduce_blocks(send_rows, chains, self._workers, arguments, pinned=True)
         except (OSError, RuntimeError, ValueError) as error:
             self._raise(error)
 

@@ -98,18 +98,18 @@ class DaskRows:
         number = np.minimum(middle * n_parts / self.shape[0], n_parts - 1).astype(int)
         return [[self.blocks[i] for i in np.flatnonzero(number == part)] for part in np.unique(number)]
 
-    def fold(
+    def reduce_blocks(
         self,
         step: Callable[..., Any],
         chains: Sequence[Sequence[Block]],
         workers: Sequence[str],
         arguments: Callable[[int, Block], tuple[Any, ...]],
         *,
-        fixed: bool = False,
+        pinned: bool = False,
     ) -> list[Any]:
         """Reduce the blocks of each chain by ``step(total, rows, *arguments)``, with None as the first total.
 
-        One chain per worker and one block at a time, which bounds memory. A ``fixed`` chain runs on its worker only,
+        One chain per worker and one block at a time, which bounds memory. A ``pinned`` chain runs on its worker only,
         for its side effects, and returns nothing; a lost worker is an error, because Dask would wait for it for ever.
         """
         totals: list[Any] = [None] * len(chains)
@@ -122,7 +122,7 @@ class DaskRows:
                 totals[number] = total
                 return
             task = delayed(step, pure=False)(total, block.rows, *arguments(number, block))
-            future = self.client.compute(task, workers=[workers[number]], allow_other_workers=not fixed)
+            future = self.client.compute(task, workers=[workers[number]], allow_other_workers=not pinned)
             chain_of[future] = number
 
         try:
@@ -130,14 +130,14 @@ class DaskRows:
                 submit_next(number, None)
             while chain_of:
                 for future in self._wait(list(chain_of)):
-                    if fixed and future.status not in ("finished", "error"):
+                    if pinned and future.status not in ("finished", "error"):
                         raise worker_lost(f"The worker {workers[chain_of[future]]}")
                     if future.status != "finished":
                         future.result()  # raises the error of the task
                     submit_next(chain_of.pop(future), future)
-                if fixed:
+                if pinned:
                     check_workers(self.client, workers)
-            return [] if fixed else list(self.client.gather(totals))
+            return [] if pinned else list(self.client.gather(totals))
         except (KilledWorker, CancelledError) as error:  # cancelled: its data were on a lost worker
             raise worker_lost("A worker") from error
 

@@ -41,7 +41,7 @@ class DaskSamples(Samples):
     @cached_property
     def column_statistics(self) -> ColumnStatistics:
         """Statistics of the columns."""
-        return merge_statistics(self._fold(_add_statistics, lambda _: (self.dtype,)))
+        return merge_statistics(self._reduce(_add_statistics, lambda _: (self.dtype,)))
 
     @property
     def content(self) -> Any:
@@ -65,13 +65,15 @@ class DaskSamples(Samples):
             some = slice(block.start, block.start + block.size)
             return Y[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
 
-        parts: list[MomentAccumulator] = self._fold(_add_moments, arguments)
+        parts: list[MomentAccumulator] = self._reduce(_add_moments, arguments)
         return PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
 
-    def _fold(self, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
+    def _reduce(self, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
         """The result of each worker, from its blocks one after the other."""
         workers = worker_addresses(self._rows.client)
-        return self._rows.fold(step, self._rows.split(len(workers)), workers, lambda _, block: arguments(block))
+        return self._rows.reduce_blocks(
+            step, self._rows.split(len(workers)), workers, lambda _, block: arguments(block)
+        )
 
 
 def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:

@@ -67,7 +67,7 @@ def fit_regression(
     context: ReadoutContext,
     *,
     read_from: Sequence[str],
-    leading: bool = False,
+    every_prefix: bool = False,
     Y: Any = None,
     cache: MutableMapping[Hashable, Any] | None = None,
 ) -> tuple[ReadoutFeatures, RidgeRegression, tuple[int, ...]]:
@@ -78,8 +78,8 @@ def fit_regression(
     labels : csr_array of shape (n, k)
     read_from : sequence of str
         The feature blocks to read from.
-    leading : bool
-        Whether regressions on the first few of these blocks are needed too.
+    every_prefix : bool
+        Whether regressions on the first block, the first two blocks and so on are needed too.
     Y : ndarray of shape (n, k) or None
         The labels as a dense array if the caller has one; it is faster.
     cache : mutable mapping or None
@@ -91,7 +91,7 @@ def fit_regression(
         The last are the numbers of columns that regressions are prepared for.
     """
     features = fit_features(samples, labels, parameters, context.options, cache=cache)
-    widths = features.widths[: len(read_from)] if leading else (features.width_of(read_from),)
+    widths = features.widths[: len(read_from)] if every_prefix else (features.width_of(read_from),)
     weighted_columns, sample_weight = None, None
     if context.mostly_zero:
         weighted_columns = features.column_slice("sample")

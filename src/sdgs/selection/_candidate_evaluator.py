@@ -146,7 +146,7 @@ class CandidateEvaluator:
             parameters,
             self._context,
             read_from=blocks,
-            leading=True,
+            every_prefix=True,
             Y=self._Y[train],
             cache=self._caches[i],
         )
