@@ -63,12 +63,12 @@ def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
 def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
     """The largest magnitude of each row, and the norm of the row divided by it."""
     missing = np.isnan(X.data if issparse(X) else X)
-    values = _fill_with_zeros(X, missing) if missing.any() else X
+    values = X.copy()
+    (values.data if issparse(X) else values)[missing] = 0
     if issparse(X):
         largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
     else:
         largest = np.abs(values).max(axis=1, initial=0)
-    values = values.copy()
     _divide_rows(values, largest)
     squares = (
         np.asarray(values.multiply(values).sum(axis=1)).reshape(-1)
@@ -79,13 +79,6 @@ def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[A
         n_missing = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
         squares = squares * (X.shape[1] / np.maximum(X.shape[1] - n_missing, 1))
     return largest, np.sqrt(squares).astype(X.dtype)
-
-
-def _fill_with_zeros(X: Any, missing: NDArray[np.bool_]) -> Any:
-    """``X`` with 0 for missing entries."""
-    if issparse(X):
-        return csr_array((np.where(missing, 0, X.data), X.indices, X.indptr), shape=X.shape)
-    return np.where(missing, 0, X)
 
 
 def narrow_indices(X: Any) -> Any:

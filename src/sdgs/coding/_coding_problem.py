@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.coding._group_codes import GroupCodes
+from sdgs.coding._group_codes import Array, GroupCodes
 
-Array = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -9,10 +9,9 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgs._utils._array_api import namespace, on_host, to_host
-from sdgs._utils._row_norms import safe_row_norms
 from sdgs._utils._validation import check_features, check_int, check_n_jobs, check_number, has_missing
-from sdgs.coding._coding_problem import Array, CodingProblem, Integers
-from sdgs.coding._group_codes import GroupCodes
+from sdgs.coding._coding_problem import CodingProblem, Integers
+from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._host_coder import code_on_host
 
 _MIN_FLOAT32_TOL = 1e-6  # rounding of products and codes in float32: a smaller gap cannot be distinguished from zero
@@ -92,9 +91,7 @@ def group_lasso(
     C, groups = _check_components(components, X.shape[1], np.float32 if is_float32 else np.float64)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
-    # The norms are None if an entry is missing: one pass over X computes both.
-    norms = safe_row_norms(X) if mu is None and on_host(X) and not issparse(X) else None
-    huber_loss = mu is not None or (norms is None and has_missing(X))
+    huber_loss = mu is not None or has_missing(X)
     if huber_loss and alpha == 0:
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)
@@ -107,7 +104,7 @@ def group_lasso(
 
     problem = CodingProblem(C, groups, alpha, mu, huber_loss, tol, max_iter)
     if on_host(X):
-        result = code_on_host(X, problem, n_jobs, norms)
+        result = code_on_host(X, problem, n_jobs)
     else:
         from sdgs.coding.array_api._device_coder import code_on_device
 

@@ -1,7 +1,7 @@
 """The alternating minimisation: the state between two steps, and the steps that change it."""
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -168,16 +168,16 @@ class Alternation(AlternationState):
         """Update S with all else fixed."""
         raise NotImplementedError
 
-    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Y2 = N^T (N A), N = R + L^i, in float64; with ``add_start`` the label's start is first added back to R."""
+    def add_start(self, rows: Indices) -> None:
+        """Add the paper's start of one label, which is not in U and C, back to these rows of R."""
         raise NotImplementedError
 
-    def gram_times_last(self, i: int) -> Array:
-        """The same with the label's last subspace as A."""
-        return self.gram_times(i, self.C[i].T)
+    def gram_times(self, i: int, A: Array | None = None) -> Array:
+        """Y2 = N^T (N A), N = R + L^i, in float64. A is by default the label's last subspace."""
+        raise NotImplementedError
 
     def label_matrix(self, i: int) -> Array:
-        """N itself, dense; in the first sweep the label's start is first added back to R."""
+        """N itself, dense."""
         raise NotImplementedError
 
     def project(self, i: int, Q: Array) -> None:
@@ -212,19 +212,20 @@ class Alternation(AlternationState):
         """Update L^i with all else fixed."""
         if self.rows[i].size == 0:
             return
+        if self.sweeps == 0:
+            self.add_start(self.rows[i])
         if self.problem.solver == "svd":
             Q = exact_subspace(self.label_matrix(i), self.ranks[i])
-        elif starts_from_last_subspace(self.problem.solver, self.sweeps):
-            Q = orthonormal_basis(self.gram_times_last(i), self.X.dtype)
         else:
-            Q = orthonormal_basis(self.gram_times_random(i), self.X.dtype)
-            if refines_random_start(self.problem.solver):
-                Q = ritz_basis(Q, self.gram_times(i, Q), self.ranks[i])
+            Q = self.bilateral_basis(i, partial(self.gram_times, i))
         self.project(i, Q)
 
-    def gram_times_random(self, i: int) -> Array:
-        """Y2 from a Gaussian matrix; in the first sweep the label's start is first added back to R."""
-        return self.gram_times(i, self.gaussian_matrix(i), add_start=self.sweeps == 0)
+    def bilateral_basis(self, i: int, gram_times: Callable[..., Array]) -> Array:
+        """The basis of bilateral random projections, from the products N^T (N A) for the label."""
+        if starts_from_last_subspace(self.problem.solver, self.sweeps):
+            return orthonormal_basis(gram_times(), self.dtype)
+        Q = orthonormal_basis(gram_times(self.gaussian_matrix(i)), self.dtype)
+        return ritz_basis(Q, gram_times(Q), self.ranks[i]) if refines_random_start(self.problem.solver) else Q
 
 
 def _fill_missing(X: Any) -> tuple[Any, Indices]:

@@ -104,7 +104,7 @@ def _largest_above(flat: Any, K: int, floor: float, block_size: int) -> Any:
         out = {} if buffer is None else {"out": buffer[: block.stop - block.start]}
         magnitude = xp.abs(flat[block], **out)
         candidates = xp.nonzero(magnitude >= floor if floor > 0 else magnitude > 0)[0]
-        indices.append(xp.astype(candidates, xp.int64) + block.start)
+        indices.append(xp.astype(candidates, xp.int64, copy=False) + block.start)
         magnitudes.append(take(magnitude, candidates))
         n_candidates += candidates.shape[0]
         if n_candidates > 4 * K + 4096:

@@ -3,14 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from sdgs.decomposition._block_updates import Indices
-
-
-def rows_by_label(labels: csc_array) -> tuple[Indices, ...]:
-    """Omega_i for each label: its rows, ascending."""
-    return tuple(np.asarray(omega, dtype=np.intp) for omega in np.split(labels.indices, labels.indptr[1:-1]))
 
 
 def label_cooccurrence(rows: Sequence[Indices], n: int) -> csr_array:

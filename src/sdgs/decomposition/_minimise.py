@@ -21,11 +21,10 @@ def minimise(state: AlternationState, checkpoint: Checkpoint | None = None) -> D
         state.sweep()
         objective.append(state.error())
         converged = _has_converged(objective, state)
-        if checkpoint is not None:
-            if converged or len(objective) == max_iter:
-                checkpoint.store({**state.state(), "objective": np.asarray(objective)})
-            elif checkpoint.due():
-                checkpoint.store({**state.state(), **state.working_state(), "objective": np.asarray(objective)})
+        finished = converged or len(objective) == max_iter
+        if checkpoint is not None and (finished or checkpoint.due()):
+            working_state = {} if finished else state.working_state()
+            checkpoint.store({**state.state(), **working_state, "objective": np.asarray(objective)})
 
     with np.errstate(over="ignore"):  # squares of the largest numbers are inf
         objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from sdgs.decomposition._block_updates import Indices
-from sdgs.decomposition._label_rows import rows_by_label
 from sdgs.decomposition._solvers import Solver
 from sdgs.persistence._checkpoint import Checkpoint
 
@@ -36,8 +35,9 @@ class Problem:
 
     @cached_property
     def rows(self) -> tuple[Indices, ...]:
-        """Omega_i for each label."""
-        return rows_by_label(self.labels)
+        """Omega_i for each label: its rows, ascending."""
+        by_label = np.split(self.labels.indices, self.labels.indptr[1:-1])
+        return tuple(np.asarray(omega, dtype=np.intp) for omega in by_label)
 
     def is_solved_dense(self, dtype: Any) -> bool:
         """Whether sparse X of this type is made dense: it is small, or not much larger than the components.

@@ -118,8 +118,11 @@ class TrainingActor:
         if bases is not None:
             return [state.gram_times(i, bases[i]) for i in labels]
         if starts_from_last_subspace(state.problem.solver, state.sweeps):
-            return [state.gram_times_last(i) for i in labels]
-        return [state.gram_times_random(i) for i in labels]
+            return [state.gram_times(i) for i in labels]
+        if state.sweeps == 0:
+            for i in labels:
+                state.add_start(state.rows[i])
+        return [state.gram_times(i, state.gaussian_matrix(i)) for i in labels]
 
     @_on_one_thread
     def residual_candidates(self, subspaces: Mapping[int, Array]) -> SortedSample:

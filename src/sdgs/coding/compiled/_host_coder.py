@@ -9,8 +9,8 @@ from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
-from sdgs.coding._coding_problem import Array, CodingProblem, Floats, Integers
-from sdgs.coding._group_codes import GroupCodes
+from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
+from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._huber_loss import solve_huber_loss
 from sdgs.coding.compiled._squared_loss import solve_by_gram, solve_by_working_sets
 
@@ -21,14 +21,9 @@ _MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is
 
 
 def code_on_host(
-    X: Any,
-    problem: CodingProblem,
-    n_jobs: int | None = None,
-    norms: Array | None = None,
-    *,
-    max_gram_size: int = _MAX_GRAM_SIZE,
+    X: Any, problem: CodingProblem, n_jobs: int | None = None, *, max_gram_size: int = _MAX_GRAM_SIZE
 ) -> GroupCodes:
-    """See :func:`sdgs.group_lasso`; ``norms`` are those of the rows of X if they are known."""
+    """See :func:`sdgs.group_lasso`."""
     (n, p), R = X.shape, len(problem.C)
     C = problem.C.astype(np.float64, copy=False)
     has_gram = max_gram_size >= R or problem.huber_loss
@@ -38,14 +33,13 @@ def code_on_host(
     row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
     step = int(np.clip(_BLOCK_BYTES // row_bytes, 1, _MAX_BLOCK_ROWS))
     blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    arguments = ((X[rows], None if norms is None else norms[rows]) for rows in blocks)
     if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
         # Threads of BLAS would compete with those over blocks for the same cores. With another backend of joblib the
         # blocks run wherever it sends them.
         with threadpool_limits(1):
-            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(*block) for block in arguments)
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
     else:
-        parts = [code(*block) for block in arguments]
+        parts = [code(X[rows]) for rows in blocks]
 
     codes, gaps, n_iter, residuals = zip(*parts, strict=True)
     residual = None if problem.mu is None else csr_array(vstack(residuals, format="csr"))
@@ -62,7 +56,7 @@ class _BlockCoder:
     gram: Floats | None  # C C^T, unless it would be too large
     pinv: Array | None
 
-    def __call__(self, x: Any, norms: Array | None) -> tuple[csr_array, Floats, Integers, csr_array | None]:
+    def __call__(self, x: Any) -> tuple[csr_array, Floats, Integers, csr_array | None]:
         """Codes, gaps, iterations and residuals."""
         problem, dtype = self.problem, x.dtype
         if problem.huber_loss:
@@ -70,7 +64,7 @@ class _BlockCoder:
             b, gap, n_iter, s = solve_huber_loss(x, problem, self.gram)
             residual = None if problem.mu is None else _to_csr(s.astype(dtype, copy=False))
             return _to_csr(b.astype(dtype, copy=False)), gap, n_iter, residual
-        norms = safe_row_norms(x) if norms is None else norms
+        norms = safe_row_norms(x)
         if norms is None or self.pinv is not None:
             x, norms = unit_rows(x)
             divisors = np.ones_like(norms)

@@ -117,14 +117,14 @@ class ArrayApiAlternation(AlternationState):
             N = self.xp.concat([N for _, N in parts()], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
         elif starts_from_last_subspace(self.problem.solver, self.sweeps):
-            Q = self._basis(self._gram_times(parts, self._t(batch.C)))
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C)))
         else:
             A = np.stack([self.gaussian_matrix(i) for i in batch.labels])
-            Q = self._basis(self._gram_times(parts, to_device_of(A, self.X)))
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, to_device_of(A, self.X)))
             if refines_random_start(self.problem.solver):
                 Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
-                Q = self._basis(Y2 @ axes[:, :, axes.shape[2] - r :])
+                Q, _ = self.xp.linalg.qr(Y2 @ axes[:, :, axes.shape[2] - r :])
         self._project(batch, parts, Q)
 
     def _add_start(self, batch: _Batch) -> None:
@@ -158,9 +158,6 @@ class ArrayApiAlternation(AlternationState):
     def _gram_times(self, parts: _Parts, A: Any) -> Any:
         """Y2 = N^T (N A)."""
         return reduce(add, (self._t(N) @ (N @ A) for _, N in parts()))
-
-    def _basis(self, Y2: Any) -> Any:
-        return self.xp.linalg.qr(Y2)[0]
 
     def _project(self, batch: _Batch, parts: _Parts, Q: Any) -> None:
         """L^i := N Q Q^T."""

@@ -1,7 +1,7 @@
 """The alternation for dense X."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._block_updates import Array, Indices, orthonormal_basis, ritz_basis, update_residual
-from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
+from sdgs.decomposition._block_updates import Array, Indices, update_residual
 
 
 class DenseAlternation(Alternation):
@@ -25,7 +24,7 @@ class DenseAlternation(Alternation):
     def init_error(self) -> None:
         """Only samples without a label have an error before the first sweep."""
         self.R = self.zeros()
-        self._add_start(np.flatnonzero(self.cardinality == 0))
+        self.add_start(np.flatnonzero(self.cardinality == 0))
 
     def zeros(self) -> Array:
         """A matrix of the size of X."""
@@ -53,51 +52,43 @@ class DenseAlternation(Alternation):
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed: with one copy of the label's rows if they fit in one block."""
-        omega, dtype = self.rows[i], self.X.dtype
+        omega = self.rows[i]
         if self.problem.solver == "svd" or not 0 < omega.size <= self._block_rows:
             super().label_step(i)
             return
         N = self.R.take(omega, axis=0)
         N += self.U[i] @ self.C[i] if self.sweeps else self._start(omega)
-        if starts_from_last_subspace(self.problem.solver, self.sweeps):
-            Q = orthonormal_basis(_gram_times(N, self.C[i].T), dtype)
-        else:
-            Q = orthonormal_basis(_gram_times(N, self.gaussian_matrix(i)), dtype)
-            if refines_random_start(self.problem.solver):
-                Q = ritz_basis(Q, _gram_times(N, Q), self.ranks[i])
+        Q = self.bilateral_basis(i, partial(_gram_times, N, self.C[i].T))
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
         self.R[omega] = N
 
-    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
+    def gram_times(self, i: int, A: Array | None = None) -> Array:
         """Products with R, and small corrections for L^i.
 
         Sums are in float64: float32 would lose digits as the number of rows grows.
         """
         omega, U, C = self.rows[i], self.U[i], self.C[i]
-        CA, p = C @ A, self.X.shape[1]
-        shape = A.shape[1], p + len(C)  # of both sums, side by side: Y1^T N and Y1^T U
+        A = C.T if A is None else A
+        CA = C @ A
 
-        def sum_chunk(chunk: slice) -> Array:
-            sums: Array = np.zeros(shape)
+        def sum_chunk(chunk: slice) -> tuple[Array, Array]:
+            Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
             for block, N in self._blocks(omega, chunk):
-                if add_start:
-                    N += self._start(omega[block])
-                    self.R[omega[block]] = N
                 Y1 = N @ A + U[block] @ CA
-                sums[:, :p] += Y1.T @ N
-                sums[:, p:] += Y1.T @ U[block]
-            return sums
+                Y2t += Y1.T @ N
+                Y1t_U += Y1.T @ U[block]
+            return Y2t, Y1t_U
 
-        sums = self.threads.sum(sum_chunk, self._chunks(i), np.zeros(shape))
-        return (sums[:, :p] + sums[:, p:] @ C).T
+        Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
+        for chunk_sums in self.threads.map(sum_chunk, self._chunks(i)):
+            Y2t += chunk_sums[0]
+            Y1t_U += chunk_sums[1]
+        return (Y2t + Y1t_U @ C).T
 
     def label_matrix(self, i: int) -> Array:
         """The label's rows of R, plus L^i."""
-        omega = self.rows[i]
-        if self.sweeps == 0:
-            self._add_start(omega)
-        return np.take(self.R, omega, axis=0) + self.U[i] @ self.C[i]
+        return np.take(self.R, self.rows[i], axis=0) + self.U[i] @ self.C[i]
 
     def project(self, i: int, Q: Array) -> None:
         """R changes by U C - U_new Q^T."""
@@ -139,11 +130,13 @@ class DenseAlternation(Alternation):
         bounds = [size * i // number for i in range(number + 1)]
         return [slice(first, last) for first, last in pairwise(bounds)] if size else []
 
-    def _add_start(self, rows: Indices) -> None:
-        """Add the paper's start of one label, which is not in U and C, back to R."""
+    def add_start(self, rows: Indices) -> None:
+        """Add the paper's start of one label, which is not in U and C, back to these rows of R."""
 
         def add_to_chunk(chunk: slice) -> None:
-            self.R[rows[chunk]] += self._start(rows[chunk])
+            for block, N in self._blocks(rows, chunk):
+                N += self._start(rows[block])
+                self.R[rows[block]] = N
 
         self.threads.for_each(add_to_chunk, self._row_chunks(rows.size))
 
@@ -154,6 +147,6 @@ class DenseAlternation(Alternation):
         return start
 
 
-def _gram_times(N: Array, A: Array) -> Array:
-    """N^T (N A) in float64, in the column-major order that LAPACK expects."""
-    return ((N @ A).T @ N).T.astype(np.float64, copy=False)
+def _gram_times(N: Array, last: Array, A: Array | None = None) -> Array:
+    """N^T (N A) in float64, in the column-major order that LAPACK expects. A is by default the ``last`` subspace."""
+    return ((N @ (last if A is None else A)).T @ N).T.astype(np.float64, copy=False)

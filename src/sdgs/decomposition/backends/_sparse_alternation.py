@@ -175,27 +175,19 @@ class SparseAlternation(Alternation):
         """C (C^i)^T."""
         return self._product(C, self.C[i].T) if self._gram is None else self._gram[used, self._component_slice(i)]
 
-    def _add_start(self, i: int) -> None:
-        omega = self.rows[i]
-        self._V[omega] += self.start_weight[omega] / self.scale
+    def add_start(self, rows: Indices) -> None:
+        """Only V changes."""
+        self._V[rows] += self.start_weight[rows] / self.scale
 
-    def gram_times(self, i: int, A: Array, add_start: bool = False) -> Array:
-        """Three products: with X, with the components, with S."""
-        if add_start:
-            self._add_start(i)
-        C, slots, _ = self._other_components(i)
-        return self._transposed_times(i, self._times(i, A, slots, self._product(C, A)), slots, C)
-
-    def gram_times_last(self, i: int) -> Array:
-        """Saves one pass over the components if C C^T is kept."""
+    def gram_times(self, i: int, A: Array | None = None) -> Array:
+        """Three products: with X, with the components, with S. C C^T, if it is kept, saves one pass over C."""
         C, slots, used = self._other_components(i)
-        Y1 = self._times(i, self.C[i].T, slots, self._products_with_label(i, C, used))
+        CA = self._products_with_label(i, C, used) if A is None else self._product(C, A)
+        Y1 = self._times(i, self.C[i].T if A is None else A, slots, CA)
         return self._transposed_times(i, Y1, slots, C)
 
     def label_matrix(self, i: int) -> Array:
         """Only the label's rows are made dense."""
-        if self.sweeps == 0:
-            self._add_start(i)
         omega = self.rows[i]
         N: Array = self.X[omega].toarray() * self._V[omega, None] - self._S[omega].toarray()
         N += self.U[i] @ self.C[i] - self._W[omega] @ self._C

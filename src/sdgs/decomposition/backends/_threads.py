@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
 from joblib import cpu_count, effective_n_jobs
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating[Any]]
+from sdgs.decomposition._block_updates import Array
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
