@@ -22,6 +22,7 @@ from sdgs.displays import (
 def test_given_axes_are_used(standardized):
     model, X, Y = standardized
     figure, axes = plt.subplots(2, 4, layout="constrained")
+    open_figures = plt.get_fignums()
     displays = [
         SampleDecompositionDisplay.from_estimator(model, X, sample=2, ax=axes.flat[0]),
         LabelSubspacesDisplay.from_estimator(model, ax=axes.flat[1]),
@@ -36,7 +37,7 @@ def test_given_axes_are_used(standardized):
         assert display.ax_ is ax
         assert display.figure_ is figure
     assert displays[4].ax_.lines[0].get_color() == "black"
-    assert len(plt.get_fignums()) == 1
+    assert plt.get_fignums() == open_figures
 
 
 def test_matplotlib_is_needed_only_to_draw(standardized, monkeypatch):
