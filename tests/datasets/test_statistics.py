@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sdgs.datasets import Dataset
-from sdgs.datasets._statistics import dataset_statistics, find_counters
+from sdgs.datasets._statistics import dataset_statistics, find_row_number_columns
 
 NAN = np.nan
 X = np.array([[1.0, NAN], [0, 0], [3, 5], [4, 0]])
@@ -45,6 +45,6 @@ def test_without_labels():
 
 def test_features_that_number_the_samples():
     counter, other = np.arange(10.0) + 5, np.arange(10.0) ** 2
-    assert find_counters(np.column_stack([other, counter])).tolist() == [1]
-    assert not find_counters(csr_array(np.column_stack([other, counter]))).size
-    assert not find_counters(np.arange(9.0)[:, None]).size
+    assert find_row_number_columns(np.column_stack([other, counter])).tolist() == [1]
+    assert not find_row_number_columns(csr_array(np.column_stack([other, counter]))).size
+    assert not find_row_number_columns(np.arange(9.0)[:, None]).size

@@ -26,6 +26,13 @@ def test_rows_by_index(kind, index):
     np.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("index", [np.array([5, 3]), slice(0, 0)])
+@pytest.mark.usefixtures("client")
+def test_rows_are_taken_in_ascending_order(index):
+    with pytest.raises(IndexError, match="in ascending order, and at least one"):
+        DaskRows(make_data("dense").as_dask())[index]
+
+
 @pytest.mark.parametrize("n_parts", [1, 2, 3, 9])
 @pytest.mark.usefixtures("client")
 def test_blocks_are_split_in_order_and_none_is_empty(n_parts):

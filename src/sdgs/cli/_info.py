@@ -137,9 +137,9 @@ def print_dropped(dropped: Any) -> None:
 
 def note_counters(data: Any) -> list[str]:
     """Note the features that number the samples, because a model would learn the order of the file from them."""
-    from sdgs.datasets._statistics import find_counters
+    from sdgs.datasets._statistics import find_row_number_columns
 
-    names = [data.feature_names[i] for i in find_counters(data.X)]
+    names = [data.feature_names[i] for i in find_row_number_columns(data.X)]
     for name in names:
         note(f"{name} only numbers the samples. Drop it: {shlex.join(['--drop', _as_pattern(name)])}")
     return names

@@ -49,8 +49,8 @@ def group_lasso(
     components : sequence of k array-likes of shape (r_i, p)
         One subspace per label, each with orthonormal rows; ``r_i`` may be 0.
     alpha : float
-        Weight of the penalty, lambda in the paper. From ``max_i ||C^i x||_2`` on the code of x is exactly zero. 0 gives
-        the least-squares code of smallest norm; it needs complete rows and no ``huber``.
+        Weight of the penalty, lambda in the paper. If it is at least ``max_i ||C^i x||_2``, the code of x is zero. With
+        0 the code is the least-squares one of smallest norm; that needs complete rows and no ``huber``.
     huber : float or None, default=None
         Weight of the residual, mu. If it is below ``alpha``, no single entry can make the code of a label non-zero, and
         the effect of one entry on the code is bounded. None, the paper's problem, is the limit of large mu.
@@ -139,7 +139,7 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, Integ
         same_rank = C if labels.size == ranks.size else np.vstack([parts[i] for i in labels])
         stacked = same_rank.reshape(labels.size, rank, p)
         errors = np.abs(stacked @ stacked.transpose(0, 2, 1) - np.eye(rank)).max(axis=(1, 2), initial=0)
-        orthonormal = errors <= _MAX_ORTHONORMALITY_ERROR  # NaN is not
+        orthonormal = errors <= _MAX_ORTHONORMALITY_ERROR  # False for NaN
         if not orthonormal.all():
             raise ValueError(
                 f"components[{labels[np.argmin(orthonormal)]}] must have orthonormal rows. Pass the components of "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-_MIN_SAMPLES_OF_COUNTER = 10  # in fewer samples a feature may go up by one each time by chance
+_MIN_SAMPLES_OF_COUNTER = 10  # in fewer samples a feature may increase by one each time by chance
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def complete_samples(Y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(Y).any(axis=1))
 
 
-def find_counters(X: Any) -> NDArray[np.intp]:
-    """Features that go up by one from each sample to the next: they number the samples, and do not describe them."""
+def find_row_number_columns(X: Any) -> NDArray[np.intp]:
+    """Features that increase by one from each sample to the next: they number the samples, and do not describe them."""
     if issparse(X) or X.shape[0] < _MIN_SAMPLES_OF_COUNTER:
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0))

@@ -97,9 +97,8 @@ class AlternationState(Protocol):
 class Alternation(AlternationState):
     """X = sum_i U_i C^i + S + R, improved in place one block of variables at a time.
 
-    An entry that is NaN was not observed: S takes the value of sum_i L^i there, outside the limit K, so that it never
-    contributes to the error. Everything but X is kept in a unit scale, X / ``scale``, in which squares neither
-    overflow nor underflow.
+    An entry that is NaN was not observed: the error R is 0 there, and the entry does not count towards K. Everything
+    but X is kept in a unit scale, X / ``scale``, in which squares neither overflow nor underflow.
 
     A subclass holds R, as a matrix or by its parts, and implements the products with it. Its block sizes are class
     attributes: they affect speed, and the result only by rounding.

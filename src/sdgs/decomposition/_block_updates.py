@@ -59,7 +59,7 @@ def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
 
 
 def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
-    """The step from the best ``r`` directions of a larger basis Q, by Rayleigh-Ritz; Y2 = N^T (N Q)."""
+    """One subspace iteration from the best ``r`` directions in a larger basis Q (Rayleigh-Ritz); Y2 = N^T (N Q)."""
     _, axes = eigh(Q.T @ Y2, check_finite=False)
     return orthonormal_basis(Y2 @ axes[:, -r:], Q.dtype)
 

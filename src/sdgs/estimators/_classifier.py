@@ -100,7 +100,7 @@ class SDGSClassifier(SDGSModel):
         The preview is a cross-validated ridge regression on the samples alone. With ``readout="norm"`` there is no
         preview: ``"rows"`` for dense and ``"idf"`` for sparse samples.
     solver : {"brp", "svd"}, default="brp"
-        See :func:`sdgs.decompose`.
+        Bilateral random projections, or exact singular vectors: see :func:`sdgs.decompose`.
     max_iter : int, default=100
         Maximum number of training sweeps.
     tol : float, default=1e-2

@@ -1,9 +1,10 @@
 """The alternation for sparse X, which never forms a matrix of the size of X.
 
 R = V X - W C - S is represented by its parts: X and S sparse, W (n, R) the coefficients of all labels side by side,
-C (R, p) all components stacked, and V diagonal. In the first sweep the start of the labels that are not updated yet is
-subtracted from a row, which leaves a fraction of X: that is V. Later V is 1, in the unit scale. A product with the
-label's rows of R costs their stored entries, and the components of the labels that occur together with the label.
+C (R, p) all components stacked, and V diagonal. Labels that are not updated yet in the first sweep still have their
+start, an equal share of the row, so that V is 1 - (such labels of the row) / (labels of the row); afterwards V is 1.
+(All in the unit scale.) A product with the label's rows of R costs their stored entries, and the components of the
+labels that occur together with the label.
 """
 
 from collections.abc import Mapping
