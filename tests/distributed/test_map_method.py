@@ -29,7 +29,10 @@ def test_nothing_is_computed_before_it_is_needed():
 
     data = make_data("dense")
     model = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, data.Y)
-    model.predict(data.as_dask().map_blocks(unreadable, dtype=float, meta=np.empty((0, 0))))
+    labels = model.predict(data.as_dask().map_blocks(unreadable, dtype=float, meta=np.empty((0, 0))))
+    assert labels.shape == data.Y.shape
+    with dask.config.set(scheduler="synchronous"), pytest.raises(OSError, match="read too early"):
+        labels.compute()
 
 
 def test_labels_of_a_data_frame_are_an_array():

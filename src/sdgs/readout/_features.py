@@ -88,8 +88,8 @@ class ReadoutFeatures:
     ) -> Iterator[list[Any]]:
         """The features of scaled samples, for blocks of rows: matrices side by side.
 
-        ``norms`` are those of the samples before scaling (None: 1), for the kernel. All feature blocks, or as many as
-        the first ``width`` columns need.
+        The kernel needs ``norms``, those of the samples before scaling (None: 1). Only as many feature blocks are
+        computed as the first ``width`` columns need (None: all).
         """
         step = self.rows_per_block(X, max_bytes)
         for start in range(0, X.shape[0], step):
