@@ -42,6 +42,9 @@ def with_first_entry(value):
         ({"Y": Y.astype(complex)}, "Y must hold only 0 and 1"),
         ({"Y": coo_array(([1, 1], ([0, 0], [0, 0])), shape=(6, 2))}, "Y must hold only 0 and 1"),
         ({"Y": 0 * Y}, "Y has no positive entry"),
+        ({"X": np.ma.masked_greater(X, 0)}, "X is a masked array with masked entries"),
+        ({"Y": np.ma.masked_array(Y, Y == 1)}, "Y is a masked array with masked entries"),
+        ({"Y": pd.DataFrame(Y, columns=["a", "a"])}, "Y has columns with the same name"),
         ({"n_components": 0}, "n_components must be an integer >= 1, got 0"),
         ({"n_components": 2.0}, "n_components must be an integer >= 1, got 2.0"),
         ({"n_components": True}, "n_components must be an integer >= 1, got True"),
@@ -143,6 +146,7 @@ def test_group_lasso_rejects(arguments, message):
         (Y, 2 * Y, "Y_pred must hold only 0 and 1"),
         (Y[:, 0], Y, "Y_true must be a 2-D matrix"),
         (Y[:0], Y[:0], "no samples"),
+        (pd.DataFrame(Y, columns=["a", "b"]), pd.DataFrame(Y[:, ::-1], columns=["b", "a"]), "have different columns"),
     ],
 )
 def test_metrics_reject(Y_true, Y_pred, message):

@@ -19,6 +19,7 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
 
     An array of another library stays one if array API dispatch is enabled: see :mod:`sdgs._utils._array_api`.
     """
+    reject_masked(X, name)
     X = check_array(
         detach(X) if is_dispatched(X) else X,
         accept_sparse="csr",
@@ -60,13 +61,39 @@ def has_missing(X: Any) -> bool:
         return bool(np.isnan(values.sum()) and np.isnan(values).any())
 
 
+def reject_masked(array: Any, name: str) -> None:
+    """Reject a masked array with masked entries: NumPy would return the values behind the mask."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} is a masked array with masked entries, whose values would be used. Replace them first: "
+            f"{name}.filled(value), with NaN for missing features where the estimator takes them."
+        )
+
+
+def is_data_frame(array: Any) -> bool:
+    """Whether it is a pandas DataFrame."""
+    return hasattr(array, "columns") and hasattr(array, "iloc")
+
+
+def unwrap_labels(Y: Any, name: str) -> Any:
+    """The array of a target that is a DataFrame or of another library; sparse targets as they are."""
+    reject_masked(Y, name)
+    if is_data_frame(Y):
+        if not Y.columns.is_unique:
+            raise ValueError(f"{name} has columns with the same name. Rename them: each column is a label.")
+        return Y.to_numpy()
+    if issparse(Y):
+        return Y
+    return to_host(Y) if is_dispatched(Y) else np.asarray(Y)
+
+
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
     """``Y`` as a boolean (n, k) CSC matrix with sorted indices; rejects anything but a 2-D matrix of 0 and 1."""
     if issparse(Y):
         Y = Y.tocsc(copy=True)
         Y.sum_duplicates()  # an entry that is stored twice is the sum of both
     else:
-        Y = to_host(Y) if is_dispatched(Y) else np.asarray(Y)
+        Y = unwrap_labels(Y, name)
     if Y.ndim != 2:
         raise ValueError(f"{name} must be a 2-D matrix with one column per label, got {Y.ndim} dimension(s).")
     if Y.shape[1] == 0:

@@ -15,7 +15,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_device_of, to_host
 from sdgs._utils._array_backends import backend_of
-from sdgs._utils._validation import canonical_csr, check_labels, float_dtypes
+from sdgs._utils._validation import (
+    canonical_csr,
+    check_labels,
+    float_dtypes,
+    is_data_frame,
+    reject_masked,
+    unwrap_labels,
+)
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -34,6 +41,28 @@ def lazy_for_distributed(method: Method) -> Method:
     return cast(Method, wrapper)
 
 
+def atomic_fit(fit: Method) -> Method:
+    """Decorator of ``fit``: a fit that fails or is interrupted leaves the estimator as it was.
+
+    The method runs on a copy of the estimator without fitted attributes, whose state then replaces that of the
+    estimator in one step.
+    """
+
+    @wraps(fit)
+    def wrapper(self: Any, X: Any, y: Any) -> Any:
+        copy = object.__new__(type(self))
+        copy.__dict__.update({name: value for name, value in vars(self).items() if not _is_fitted_attribute(name)})
+        fit(copy, X, y)
+        self.__dict__ = copy.__dict__
+        return self
+
+    return cast(Method, wrapper)
+
+
+def _is_fitted_attribute(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
 class LabelTarget:
     """Mixin: validates X, and turns a target of any form into a label matrix."""
 
@@ -45,6 +74,7 @@ class LabelTarget:
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
+        reject_masked(X, "X")
         X = validate_data(
             self,
             X,
@@ -61,13 +91,10 @@ class LabelTarget:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         check_consistent_length(X, y)
-        is_frame = hasattr(y, "columns") and hasattr(y, "iloc")
+        is_frame = is_data_frame(y)
         self._label_columns = y.dtypes if is_frame else None  # a Series: names and dtypes
         self._sparse_labels = issparse(y)
-        if is_frame and not y.columns.is_unique:
-            raise ValueError("y has columns with the same name. Rename them: each column is a label.")
-        if not self._sparse_labels:
-            y = y.to_numpy() if is_frame else to_host(y) if is_dispatched(y) else np.asarray(y)
+        y = unwrap_labels(y, "y")
         is_matrix = is_frame or self._sparse_labels or not (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
         self._is_multiclass = not is_matrix
         if self._is_multiclass:
@@ -120,6 +147,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         url = documentation_url()
         return f"{url}/api/{self._public_module}.{{estimator_name}}.html" if url else ""
 
+    @atomic_fit
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to samples and their labels.
 
@@ -133,10 +161,13 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+            If the fit fails or is interrupted, the estimator stays as it was.
         """
+        self._validate_and_fit(X, y)
+        return self
+
+    def _validate_and_fit(self, X: Any, y: Any) -> None:
         self._check_parameters()
-        for name in ("feature_names_", "label_names_"):  # those of a loaded model do not belong to these data
-            self.__dict__.pop(name, None)
         backend = backend_of(X) if self._accepts_distributed else None
         if backend is None:
             X = self._check_X(X, reset=True)
@@ -144,7 +175,6 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         else:
             X, labels = backend.check_samples(self, X, y)
         self._fit(X, labels)
-        return self
 
     @lazy_for_distributed
     def decision_function(self, X: Any) -> Any:

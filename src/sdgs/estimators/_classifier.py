@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sdgs._utils._array_api import namespace
 from sdgs._utils._validation import check_choice, check_number, has_missing
@@ -324,7 +324,7 @@ def warm_up(X: Any, *, robust: bool) -> None:
     rng = np.random.default_rng(0)
     small, labels = rng.random((24, 6)), rng.random((24, 2)) < 0.5
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         for huber in (None, 0.1) if robust or has_missing(X) else (None,):
             model = SDGSClassifier(2, huber=huber, cv=2, scaling="rows", random_state=0, n_jobs=2)
             model.fit(csr_array(small) if issparse(X) else small, labels)

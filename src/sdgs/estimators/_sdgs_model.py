@@ -2,7 +2,7 @@
 
 import numbers
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -69,21 +69,18 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
     checkpoint: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> Self:
+    def _validate_and_fit(self, X: Any, y: Any) -> None:
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
             callback_context = self._init_callback_context(max_subtasks=2)
             callback_context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self._task = Task(self, callback_context)
         try:
-            super().fit(X, y)
+            super()._validate_and_fit(X, y)
         finally:
             del self._task
         if callback_context is not None:
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
-
-    fit.__doc__ = MultiLabelClassifier.fit.__doc__
 
     def _fit(self, X: Any, labels: Any) -> None:
         """``X`` is an array, or the samples of a distributed one."""

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from sdgs.estimators._base import atomic_fit
+
 
 class MostFrequentLabels(ClassifierMixin, BaseEstimator):
     """Always predict the m most frequent labels, with the m that maximises F1 on the training samples.
@@ -16,6 +18,7 @@ class MostFrequentLabels(ClassifierMixin, BaseEstimator):
         The m labels, most frequent first.
     """
 
+    @atomic_fit
     def fit(self, X: Any, y: NDArray[Any]) -> Self:  # noqa: ARG002
         """Choose the labels."""
         order = np.argsort(-y.sum(axis=0), kind="stable")

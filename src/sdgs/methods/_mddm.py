@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._validation import check_int, check_number
-from sdgs.estimators._base import LabelTarget
+from sdgs.estimators._base import LabelTarget, atomic_fit
 
 
 class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -46,6 +46,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_components = n_components
         self.regularization = regularization
 
+    @atomic_fit
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the projection.
 

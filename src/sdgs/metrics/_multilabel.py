@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from sklearn.metrics import f1_score, jaccard_score
 
-from sdgs._utils._validation import check_labels
+from sdgs._utils._validation import check_labels, is_data_frame
 
 
 def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
@@ -125,11 +125,13 @@ def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
 
 
 def _check_pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
-    """Validate the shapes and return both as integer CSR matrices."""
+    """Validate the shapes and the names, and return both as integer CSR matrices."""
     true = check_labels(Y_true, name="Y_true", some_positive=False)
     pred = check_labels(Y_pred, name="Y_pred", some_positive=False)
     if true.shape != pred.shape:
         raise ValueError(f"Y_true and Y_pred must have the same shape, got {true.shape} and {pred.shape}.")
+    if is_data_frame(Y_true) and is_data_frame(Y_pred) and not Y_true.columns.equals(Y_pred.columns):
+        raise ValueError("Y_true and Y_pred have different columns, or another order: pass Y_pred[Y_true.columns].")
     if true.shape[0] == 0:
         raise ValueError("Y_true and Y_pred have no samples. At least one is needed to average over.")
     return true.tocsr().astype(np.int64), pred.tocsr().astype(np.int64)
