@@ -30,7 +30,9 @@ from sdgs.datasets import make_composite_digits
 from sdgs.distributed import WorkerLostError
 
 TOLERANCE = 1e-12  # of probabilities
-LATE = 0.7  # kills come between this share of the duration of a fit and its end, but for every fourth, which comes earlier
+LATE = (
+    0.7  # kills come between this share of the duration of a fit and its end, but for every fourth, which comes earlier
+)
 
 
 @dataclass
@@ -119,7 +121,8 @@ def main(n_kills: int = 40, *, seed: int = 0, limit: float = 300.0, n_samples: i
             print(
                 f"{number:4d} killed after {delay:5.2f} s in {where}: "
                 + ", then ".join(f"{call.outcome} ({call.seconds:.1f} s)" for call in calls)
-                + f", difference {difference:.1e}" + ("" if good else "  FAILURE"),
+                + f", difference {difference:.1e}"
+                + ("" if good else "  FAILURE"),
                 flush=True,
             )
             for call in calls:
