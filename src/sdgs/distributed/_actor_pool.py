@@ -1,18 +1,18 @@
 """The training actors of all workers, called together."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 from uuid import uuid4
 
 from distributed import Future
 
-from sdgs.distributed._dask_rows import (
+from sdgs.distributed._dask_rows import DaskRows
+from sdgs.distributed._lost_workers import (
     POLL_SECONDS,
-    DaskRows,
     WorkerLostError,
-    check_workers,
+    lost_data_is_an_error,
     worker_addresses,
     worker_lost,
 )
@@ -39,7 +39,8 @@ class ActorPool:
         self._futures: list[Future] = []
         self._actors: list[Any] = []
         try:
-            self._start(X, chains, dense, actor_options)
+            with self._a_lost_worker_is_an_error():
+                self._start(X, chains, dense, actor_options)
         except BaseException:
             self.close()
             raise
@@ -53,26 +54,22 @@ class ActorPool:
             )
             for (first, last), worker, key in zip(self.bounds, self._workers, keys, strict=True)
         ]
-        self._actors = [self._result(future) for future in self._futures]
+        for future in self._futures:
+            self._actors.append(self._result(future))
 
         def arguments(number: int, block: Any) -> tuple[Any, ...]:
             return self._futures[number], block.start - self.bounds[number][0], X.dtype, dense
 
-        try:
-            X.reduce_blocks(send_rows, chains, self._workers, arguments, pinned=True)
-        except (OSError, RuntimeError, ValueError) as error:
-            self._raise(error)
+        X.reduce_blocks(send_rows, chains, self._workers, arguments, pinned=True)
 
     def call(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """Call a method of all actors at the same time; those without arguments (None) are not called."""
-        try:
+        with self._a_lost_worker_is_an_error():
             futures = [
                 None if values is None else getattr(actor, method)(*values)
                 for actor, values in zip(self._actors, arguments, strict=True)
             ]
             return [None if future is None else self._result(future) for future in futures]
-        except (OSError, RuntimeError, ValueError) as error:
-            self._raise(error)
 
     def call_all(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of all actors with the same arguments."""
@@ -98,15 +95,29 @@ class ActorPool:
             except TimeoutError:
                 if future.done():  # the method itself raised it
                     raise
-                check_workers(self._client, self._workers)
+                self._check_workers()
 
-    def _raise(self, error: Exception) -> NoReturn:
-        """Raise WorkerLostError if that is what the error means; its type depends on the version of Dask."""
-        if isinstance(error, WorkerLostError):
-            raise error
-        for future, worker in zip(self._futures, self._workers, strict=True):
-            if future.status != "finished":
-                raise worker_lost(f"The worker {worker}") from error
-        if "Unable to contact Actor" in str(error) or "holding Actor was lost" in str(error):
-            raise worker_lost("A worker") from error
-        raise error
+    def _check_workers(self) -> None:
+        """Raise if a worker is gone, or was started again at the same address, without its actor."""
+        present = self._client.nthreads()
+        for number, (worker, future) in enumerate(zip(self._workers, self._futures, strict=True)):
+            is_started = number < len(self._actors)
+            if worker not in present or (is_started and future.status != "finished"):
+                raise worker_lost(f"The worker {worker}")
+
+    @contextmanager
+    def _a_lost_worker_is_an_error(self) -> Iterator[None]:
+        """Raise WorkerLostError if that is what an error means; its type depends on the version of Dask."""
+        try:
+            with lost_data_is_an_error():
+                yield
+        except WorkerLostError:
+            raise
+        except Exception as error:
+            try:
+                self._check_workers()
+            except WorkerLostError as lost:
+                raise lost from error
+            if "Unable to contact Actor" in str(error) or "holding Actor was lost" in str(error):
+                raise worker_lost("A worker") from error
+            raise

@@ -1,34 +1,19 @@
 """The rows of a Dask array: access by index, and work on one block after the other."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask import delayed
-from distributed import Client, Future, get_client, wait
-from distributed.scheduler import KilledWorker
+from distributed import Client, Future, get_client
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdgs._utils._validation import check_features
+from sdgs.distributed._lost_workers import gather, wait_for
 from sdgs.persistence._checkpoint import fingerprint
-
-POLL_SECONDS = 5.0  # between two checks that workers which do not answer are still there
-
-
-class WorkerLostError(RuntimeError):
-    """A worker that held rows of the samples was lost during training."""
-
-
-def worker_lost(what: str) -> WorkerLostError:
-    """The error that says what to do."""
-    return WorkerLostError(
-        f"{what} was lost during training, and its rows with it. Run the same call again. With "
-        "checkpoint=FOLDER it continues from the last stored sweep."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +47,7 @@ class DaskRows:
         starts = np.cumsum([0, *self.array.chunks[0]]).tolist()
         blocks = zip(starts, self.array.chunks[0], self.array.to_delayed().ravel(), strict=False)
         self.blocks = [Block(start, size, rows) for start, size, rows in blocks if size > 0]
-        self.is_sparse = issparse(X._meta) or bool(
-            self.client.compute(delayed(issparse)(self.blocks[0].rows), sync=True)
-        )
+        self.is_sparse = issparse(X._meta) or bool(*self._compute([delayed(issparse)(self.blocks[0].rows)]))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -78,13 +61,12 @@ class DaskRows:
             first, last = np.searchsorted(rows, [block.start, block.start + block.size])
             if last > first:
                 tasks.append(delayed(_take_rows)(block.rows, rows[first:last] - block.start, self.dtype))
-        parts = self.client.gather(self.client.compute(tasks))
+        parts = self._compute(tasks)
         return csr_array(vstack(parts, format="csr")) if self.is_sparse else np.vstack(parts)
 
     def fingerprint(self) -> str:
         """Equal for equal samples in equal blocks."""
-        hashes = self.client.compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks])
-        return fingerprint(*self.client.gather(hashes))
+        return fingerprint(*self._compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks]))
 
     def map_blocks(self, function: Callable[[Any], Any]) -> Any:
         """The Dask array of a function of validated blocks that keeps their shape and type."""
@@ -109,44 +91,43 @@ class DaskRows:
     ) -> list[Any]:
         """Reduce the blocks of each chain by ``step(total, rows, *arguments)``, with None as the first total.
 
-        One chain per worker and one block at a time, which bounds memory. A ``pinned`` chain runs on its worker only,
-        for its side effects, and returns nothing; a lost worker is an error, because Dask would wait for it for ever.
+        One block per chain at a time, which bounds memory. The steps of a ``pinned`` chain run on its worker only, for
+        their side effects, and return nothing; a lost worker is an error, because Dask would wait for it for ever.
+
+        Rows are computed without a restriction to a worker. Their keys are the same in the next call and in other
+        computations with the same array, and Dask keeps the restriction of a key that it knows: it would wait for ever
+        for a worker that was lost in this call.
         """
         totals: list[Any] = [None] * len(chains)
         remaining = [iter(chain) for chain in chains]
         chain_of: dict[Future, int] = {}
+        needed = workers if pinned else ()
 
         def submit_next(number: int, total: Future | None) -> None:
             block = next(remaining[number], None)
             if block is None:
                 totals[number] = total
                 return
-            task = delayed(step, pure=False)(total, block.rows, *arguments(number, block))
-            future = self.client.compute(task, workers=[workers[number]], allow_other_workers=not pinned)
+            rows = self.client.compute(block.rows)
+            on_worker = {"workers": [workers[number]]} if pinned else {}
+            future = self.client.submit(step, total, rows, *arguments(number, block), pure=False, **on_worker)
             chain_of[future] = number
 
         try:
             for number in range(len(chains)):
                 submit_next(number, None)
             while chain_of:
-                for future in self._wait(list(chain_of)):
-                    if pinned and future.status not in ("finished", "error"):
-                        raise worker_lost(f"The worker {workers[chain_of[future]]}")
-                    if future.status != "finished":
-                        future.result()  # raises the error of the task
+                for future in wait_for(self.client, list(chain_of), workers=needed, return_when="FIRST_COMPLETED"):
+                    if future.status == "error":
+                        gather(self.client, [future])  # raises the error of the task
                     submit_next(chain_of.pop(future), future)
-                if pinned:
-                    check_workers(self.client, workers)
-            return [] if pinned else list(self.client.gather(totals))
-        except (KilledWorker, CancelledError) as error:  # cancelled: its data were on a lost worker
-            raise worker_lost("A worker") from error
+            return [] if pinned else gather(self.client, totals)
+        except BaseException:
+            self.client.cancel(list(chain_of))  # a traceback that is kept would keep them, and their rows
+            raise
 
-    def _wait(self, futures: list[Future]) -> list[Future]:
-        """The finished ones, as soon as there are some; none after a while."""
-        try:
-            return list(wait(futures, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED").done)
-        except TimeoutError:
-            return []
+    def _compute(self, tasks: Sequence[Any]) -> list[Any]:
+        return gather(self.client, self.client.compute(list(tasks)))
 
 
 @dataclass(frozen=True)
@@ -185,19 +166,3 @@ def _client() -> Client:
             "X is a Dask array, and training on it needs workers: from dask.distributed import Client; "
             "client = Client(). Or pass X.compute() if it fits in memory."
         ) from None
-
-
-def check_workers(client: Client, workers: Sequence[str]) -> None:
-    """Raise if a worker that holds rows is lost."""
-    present = client.nthreads()
-    for worker in workers:
-        if worker not in present:
-            raise worker_lost(f"The worker {worker}")
-
-
-def worker_addresses(client: Client) -> list[str]:
-    """The addresses of the present workers, from the scheduler."""
-    addresses = sorted(client.nthreads())
-    if not addresses:
-        raise ValueError("The Dask cluster has no workers. Start some, or scale it up, first.")
-    return addresses

@@ -14,8 +14,9 @@ from dask.array import Array
 from distributed import get_worker
 from scipy.sparse import issparse
 
-from sdgs.distributed._dask_rows import DaskRows, check_block, worker_addresses
+from sdgs.distributed._dask_rows import DaskRows, check_block
 from sdgs.distributed._distributed_decompose import check_solver, gather_labels
+from sdgs.distributed._lost_workers import worker_addresses
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
@@ -86,7 +87,7 @@ def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:
         raise ValueError("y is a Dask DataFrame. Pass y.to_dask_array(lengths=True), or y.compute().")
     samples = DaskSamples(X)
     model._check_X(np.zeros((1, samples.shape[1]), dtype=samples.dtype), reset=True)
-    labels = model._check_y(samples, gather_labels(y))
+    labels = model._check_y(samples, gather_labels(y, samples._rows.client))
     if isinstance(y, Array) and not model._is_multiclass:
         model._sparse_labels, model._label_dtype = issparse(y._meta), y.dtype
     _ = samples.column_statistics  # reads and checks every block

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from dask import compute, delayed
+from dask import delayed
 from dask.array import Array
+from distributed import Client
 from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
@@ -13,6 +14,7 @@ from sdgs.decomposition._problem import Problem
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
+from sdgs.distributed._lost_workers import gather
 
 
 def check_solver(solver: Any) -> None:
@@ -21,19 +23,21 @@ def check_solver(solver: Any) -> None:
         raise ValueError('solver="svd" needs all rows of a label in one place. Use "brp" for a Dask array.')
 
 
-def gather_labels(Y: Any) -> Any:
+def gather_labels(Y: Any, client: Client) -> Any:
     """Labels on the client: a Dask matrix as CSR, classes as an array; anything else as it is."""
     if not isinstance(Y, Array):
         return Y
     if Y.ndim != 2 or (Y.shape[1] == 1 and not issparse(Y._meta)):
-        return Y.compute()
+        return gather(client, [client.compute(Y)])[0]
     blocks = Y.rechunk({1: -1}).to_delayed().ravel()
-    return csr_array(vstack(compute(*(delayed(csr_array)(block) for block in blocks)), format="csr"))
+    parts = gather(client, client.compute([delayed(csr_array)(block) for block in blocks]))
+    return csr_array(vstack(parts, format="csr"))
 
 
 def check_decomposable(X: Any, Y: Any) -> tuple[DaskRows, Any]:
     """The rows of a Dask array, and their labels on the client."""
-    return DaskRows(X), gather_labels(Y)
+    rows = DaskRows(X)
+    return rows, gather_labels(Y, rows.client)
 
 
 def decompose(X: DaskRows, problem: Problem) -> Decomposition:
