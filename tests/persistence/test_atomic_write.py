@@ -137,10 +137,10 @@ def test_a_link_to_itself_is_an_error(tmp_path):
 def test_a_pipe_is_written_not_replaced(tmp_path):
     pipe, received = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
     reader.start()
     write_atomically(pipe, [b"a", b"b"])
-    reader.join()
+    reader.join(timeout=10)
     assert received == [b"ab"]
     assert pipe.is_fifo()
 
@@ -179,7 +179,7 @@ def test_a_full_disk_gives_one_error_that_names_the_file(old, size, tmp_path):
     path = tmp_path / "file"
     if old:
         path.write_bytes(old)
-    with file_size_limit(1000), pytest.raises(OSError, match="Free space or name another folder") as caught:
+    with file_size_limit(1000), pytest.raises(OSError, match="Free space there, or name another folder") as caught:
         write_atomically(path, [bytes(size), bytes(size)])
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
     assert list(tmp_path.iterdir()) == ([path] if old else [])

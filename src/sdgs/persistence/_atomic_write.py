@@ -58,7 +58,7 @@ def naming_errors(path: Path) -> Iterator[None]:
             raise
         reason = error.strerror or str(error)
         if error.errno in _DISK_IS_FULL:
-            reason += ". It was not written, and a file of this name is as it was. Free space or name another folder"
+            reason += ". Free space there, or name another folder"
         raise OSError(error.errno, reason, str(path)) from None
 
 
