@@ -1,5 +1,6 @@
 """Options that several commands share, and their validation."""
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,12 +65,17 @@ def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = ()) ->
         raise typer.BadParameter(
             f"{output} is a folder or one of the input files. Name another file.", param_hint="--output"
         )
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"the folder {output.parent} does not exist. Create it first.", param_hint="--output")
+    if output.exists() and not os.access(output, os.W_OK):
+        raise typer.BadParameter(f"{output} is read-only. Name another file.", param_hint="--output")
+    if output.exists() and not output.is_file():  # a device or a pipe, which is not replaced
+        return
+    folder = Path(os.path.realpath(output)).parent if output.is_symlink() else output.parent
+    if not folder.is_dir():
+        raise typer.BadParameter(f"the folder {folder} does not exist. Create it first.", param_hint="--output")
     try:
-        tempfile.TemporaryFile(dir=output.parent).close()
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        problem = f"cannot write to the folder {output.parent} ({error.strerror}). Name another folder."
+        problem = f"cannot write to the folder {folder} ({error.strerror}). Name another folder."
         raise typer.BadParameter(problem, param_hint="--output") from None
 
 

@@ -3,6 +3,7 @@
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.decomposition.backends._threads import ThreadPool
+from sdgs.persistence._atomic_write import naming_errors
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,7 +31,7 @@ class MemmapAllocator:
         if self._folder is None:
             return np.zeros(shape, dtype=dtype)
         size = max(shape[0] * shape[1] * np.dtype(dtype).itemsize, 1)
-        with TemporaryFile(dir=self._folder) as file:  # which the mapping keeps open
+        with naming_errors(Path(self._folder)), TemporaryFile(dir=self._folder) as file:  # the mapping keeps it open
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)  # raises here if the disk is full
             else:
