@@ -1,6 +1,7 @@
 """Binary relevance."""
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
@@ -23,3 +24,16 @@ def test_sparse_samples_may_have_64_bit_indices(small):
     expected = BinaryRelevance(random_state=0).fit(csr_array(X), Y).decision_function(X_test)
     actual = BinaryRelevance(random_state=0).fit(wide, Y).decision_function(X_test)
     np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("scale", [1e60, 1e160, 1e300])
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_features_for_which_the_solver_would_not_end_are_rejected(small, scale, convert):
+    X, Y, _ = small
+    with pytest.raises(ValueError, match="Scale X first"):
+        BinaryRelevance().fit(convert(X * scale), Y)
+
+
+def test_large_features_are_accepted(small):
+    X, Y, _ = small
+    assert np.isfinite(BinaryRelevance(random_state=0).fit(X * 1e40, Y).coef_).all()

@@ -48,3 +48,18 @@ def test_bad_parameters_are_rejected(digits):
             MDDM(n_components).fit(train.X, train.Y)
     with pytest.raises(ValueError, match=r"regularization must be in \(0, 1\]"):
         MDDM(regularization=2).fit(train.X, train.Y)
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (12, 30)])
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+@pytest.mark.parametrize(("offset", "dtype", "atol"), [(1e7, np.float64, 1e-6), (2000, np.float32, 1e-3)])
+def test_offset_features_give_the_same_directions(shape, convert, offset, dtype, atol):
+    rng = np.random.default_rng(0)
+    X, Y = rng.integers(-8, 9, shape).astype(dtype) / 4, rng.integers(0, 2, (shape[0], 4))  # exact after the offset
+    plain, shifted = (MDDM(3).fit(convert(samples), Y) for samples in (X, X + dtype(offset)))
+    np.testing.assert_allclose(shifted.dependence_, plain.dependence_, rtol=1e-6)
+    signs = np.sign((shifted.components_ * plain.components_).sum(axis=1))
+    np.testing.assert_allclose(shifted.components_ * signs[:, None], plain.components_, atol=atol)
+    np.testing.assert_allclose(
+        shifted.transform(convert(X + dtype(offset))) * signs, plain.transform(convert(X)), atol=atol
+    )

@@ -13,6 +13,10 @@ from sdgs._utils._validation import check_int, check_n_jobs, check_number
 from sdgs.estimators._base import MultiLabelClassifier
 
 
+# LIBLINEAR squares C * ||X||^2, and never ends once that overflows.
+_MAX_WEIGHTED_NORM = 1e100
+
+
 class BinaryRelevance(MultiLabelClassifier):
     """One independent linear SVM per label.
 
@@ -62,6 +66,13 @@ class BinaryRelevance(MultiLabelClassifier):
         check_n_jobs(self.n_jobs)
 
     def _fit(self, X: Any, labels: Any) -> None:
+        with np.errstate(over="ignore"):
+            squares = np.square(X.data if issparse(X) else X, dtype=np.float64).sum()
+        if not squares * self.C <= _MAX_WEIGHTED_NORM:
+            raise ValueError(
+                f"X has entries that are too large for the SVM solver: the sum of their squares times C is "
+                f"{squares * self.C:.1g}. Scale X first, for example by sklearn.preprocessing.MaxAbsScaler."
+            )
         columns = labels.toarray().T
         X = narrow_indices(X) if issparse(X) else X
         fits = Parallel(n_jobs=self.n_jobs)(delayed(self._fit_label)(X, column) for column in columns)

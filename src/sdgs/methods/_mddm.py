@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -69,12 +69,13 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise ValueError(f"MDDM needs at least 2 samples to measure a dependence; got n_samples = {n}.")
         d = _check_n_directions(self.n_components, p)
 
-        self.mean_ = np.asarray(X.mean(axis=0), dtype=np.float64).reshape(-1)
+        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
         Y = labels.toarray().astype(np.float64)
         Y -= Y.mean(axis=0)
-        M = np.asarray(X.T @ Y, dtype=np.float64)  # Y is centred, so X need not be
+        centred, remaining_mean = _centre(X, self.mean_)
+        M = np.asarray(centred.T @ Y)  # Y is centred, so X need not be
         # M M^T has rank k: from (lambda, u) of M^T B^-1 M, which is k x k, v = B^-1 M u / sqrt(lambda) is a solution.
-        solved = _solve_regularised_gram(X, self.mean_, mu, M)
+        solved = _solve_regularised_gram(centred, remaining_mean, mu, M)
         values, vectors = eigh(M.T @ solved)
         order = np.argsort(values)[::-1][: min(d, p)]
         order = order[values[order] > max(values.max(), 0) * 1e-10]
@@ -95,7 +96,10 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        return np.asarray(X @ self.components_.T - (self.mean_ @ self.components_.T).astype(X.dtype))
+        # In float64, because the means may be much larger than the differences between samples.
+        centred, remaining_mean = _centre(X, self.mean_)
+        projection = self.components_.T.astype(np.float64)
+        return np.asarray(centred @ projection - remaining_mean @ projection).astype(X.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -118,6 +122,21 @@ def _check_n_directions(n_components: Any, p: int) -> int:
     return max(1, round(share * p))
 
 
+def _centre(X: Any, mean: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+    """X in float64 minus its mean, and the mean that is left.
+
+    Of a sparse X only columns that are mostly filled are centred: the mean of others is at most about as large as
+    their standard deviation, so that subtracting it from products later loses no digits.
+    """
+    if not issparse(X):
+        return X - mean, np.zeros_like(mean)
+    n, p = X.shape
+    mostly_filled = np.bincount(X.indices, minlength=p) > n / 2
+    offset = np.where(mostly_filled, mean, 0.0)
+    centred = X.astype(np.float64) - csr_array(np.ones((n, 1))) @ csr_array(offset[None, :])
+    return csr_array(centred), mean - offset
+
+
 def _solve_regularised_gram(
     X: Any, mean: NDArray[np.float64], mu: float, M: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -125,14 +144,14 @@ def _solve_regularised_gram(
     n, p = X.shape
     if p <= n:
         B = X.T @ X
-        B = np.asarray(B.toarray() if issparse(B) else B, dtype=np.float64) - n * np.outer(mean, mean)
+        B = (B.toarray() if issparse(B) else B) - n * np.outer(mean, mean)
         B *= 1 - mu
         B[np.diag_indices(p)] += mu
         return np.asarray(cho_solve(cho_factor(B), M))
     # Woodbury: mu B^-1 = I - Xc^T (mu / (1 - mu) I + Xc Xc^T)^-1 Xc
     if mu == 1:
         return M
-    centred = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64) - mean
+    centred = (X.toarray() if issparse(X) else X) - mean
     inner = centred @ centred.T
     inner[np.diag_indices(n)] += mu / (1 - mu)
     return np.asarray((M - centred.T @ cho_solve(cho_factor(inner), centred @ M)) / mu)

@@ -21,6 +21,7 @@ from sdgs.selection._defaults import NEGATIVE_SHARE
 Array = NDArray[np.floating[Any]]
 SCALINGS = ("rows", "columns", "idf", None)
 COLUMN_SCALINGS = ("columns", "idf")  # those that are fitted to statistics of the columns
+_SCALE_OF_CONSTANTS = 1e30  # of a constant column, as a multiple of its absolute value or of 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +92,20 @@ def fit_scaling(statistics: ColumnStatistics | None, scaling: str | None) -> Sca
 
 
 def _standard_scaler(statistics: ColumnStatistics) -> StandardScaler:
-    """The scaler that scikit-learn fits; a column without an observed entry is left as it is."""
+    """The scaler that scikit-learn fits, except for columns that are constant or have no observed entry.
+
+    Nothing was learnt about those, and scikit-learn would leave them in their own units, in which a new value may exceed
+    all other columns. Their scale is so large that no value counts, and finite, so that scaling can be inverted.
+    """
     if statistics.sparse:
         raise ValueError('scaling="columns" would fill sparse X with non-zeros. Pass X dense, or use "rows".')
     n, variance = statistics.observed, statistics.variance
     mean, eps = np.where(n, statistics.mean, 0.0), np.finfo(np.float64).eps
     with np.errstate(all="ignore"):
         is_constant = variance <= n * eps * variance + (n * mean * eps) ** 2  # scikit-learn's bound for rounding
-        scale = np.where(is_constant | (n == 0), 1.0, np.sqrt(variance))
+        largest = np.finfo(statistics.dtype).max / 4
+        ignored = np.minimum(_SCALE_OF_CONSTANTS * np.maximum(np.abs(mean), 1.0), largest)
+        scale = np.where(is_constant | (n == 0), ignored, np.sqrt(variance))
     if not np.isfinite(scale).all():
         raise ValueError("X has columns whose variance overflows. Scale them down.")
     scaler = StandardScaler()
