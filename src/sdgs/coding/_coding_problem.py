@@ -11,6 +11,13 @@ from sdgs.coding._group_codes import Array, GroupCodes
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Rounding of the duality gap of a unit row in float64, relative to S + S^2, where S is the sum of the norms of the
+# groups of its code. It is part of the gap.
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+
+# Alpha relative to the norm of a row is raised to this: a smaller one would be lost in the rounding of correlations.
+MIN_RELATIVE_ALPHA = 1e-13
+
 
 @dataclass(frozen=True, eq=False)
 class CodingProblem:
@@ -33,6 +40,16 @@ class CodingProblem:
     def bound(self) -> float:
         """Mu, which is infinite without a residual: the bound on the gradient of the loss."""
         return np.inf if self.mu is None else self.mu
+
+    @property
+    def solver_tol(self) -> float:
+        """The gap at which solvers stop. Rounding the codes to float32 may then raise it to ``tol``."""
+        return 0.5 * self.tol if self.C.dtype == np.float32 else self.tol
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Singular values of C below this share of the largest one count as zero in least squares."""
+        return float(max(self.C.shape)) * float(np.finfo(self.C.dtype).eps)
 
     def to_group_codes(self, codes: Any, gap: Any, n_iter: Any, residual: Any) -> GroupCodes:
         """The result for all rows."""

@@ -109,11 +109,12 @@ def group_lasso(
         from sdgs.coding.array_api._device_coder import code_on_device
 
         result = code_on_device(X, problem)
-    gap = to_host(result.gap)
-    if (gap > tol).any():
+    gap, converged = to_host(result.gap), to_host(result.converged)
+    if not converged.all():
+        advice = ", or pass X as float64" if is_float32 else ""
         warnings.warn(
-            f"group_lasso: {np.count_nonzero(gap > tol)} of {gap.size} rows did not reach a duality gap of tol={tol} "
-            f"within max_iter={max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter or tol.",
+            f"group_lasso: {np.count_nonzero(~converged)} of {gap.size} rows did not reach a duality gap of tol={tol} "
+            f"within max_iter={max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter or tol{advice}.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -7,11 +7,11 @@ from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, take
 from sdgs._utils._row_norms import unit_rows
-from sdgs.coding._coding_problem import CodingProblem
+from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, CodingProblem
 from sdgs.coding._group_codes import GroupCodes
 from sdgs.coding.array_api._huber_loss_batch import solve_huber_loss_on_device
-from sdgs.coding.array_api._padded_dictionary import PaddedDictionary, pad_dictionary
-from sdgs.coding.array_api._squared_loss_batch import solve_squared_loss_on_device
+from sdgs.coding.array_api._padded_dictionary import PaddedDictionary, pad_dictionary, round_codes
+from sdgs.coding.array_api._squared_loss_batch import rounded_gaps, solve_squared_loss_on_device
 
 _BATCH_BYTES = 1 << 29  # of the codes of a batch, and of its samples if the loss is computed from them
 _MIN_BATCH_ROWS = 1024
@@ -26,16 +26,16 @@ def code_on_device(X: Any, problem: CodingProblem, *, batch_bytes: int = _BATCH_
         dictionary = pad_dictionary(np.zeros((1, X.shape[1])), np.array([0, 1]), X)
     C = dictionary.C
     G = C @ xp.matrix_transpose(C) if problem.alpha > 0 and not problem.huber_loss else None
-    pinv = xp.linalg.pinv(C) if problem.alpha == 0 else None
+    pinv = xp.linalg.pinv(C, rtol=problem.rank_tolerance) if problem.alpha == 0 else None
     step = max(batch_bytes // (8 * (C.shape[0] + (X.shape[1] if problem.huber_loss else 0))), _MIN_BATCH_ROWS)
     parts, residuals = [], []
     for start in range(0, X.shape[0], step):
         x = X[start : min(start + step, X.shape[0]), :]
         if problem.huber_loss:
-            b, gap, n_iter, s = solve_huber_loss_on_device(x, dictionary, problem)
+            codes, gap, n_iter, s = solve_huber_loss_on_device(x, dictionary, problem)
         else:
-            b, gap, n_iter = _solve_squared_loss(x, dictionary, G, pinv, problem)
-        parts.append((xp.astype(take(b, dictionary.columns, axis=1), X.dtype), gap, n_iter))
+            codes, gap, n_iter = _solve_squared_loss(x, dictionary, G, pinv, problem)
+        parts.append((take(codes, dictionary.columns, axis=1), gap, n_iter))
         if problem.mu is not None:
             residuals.append(xp.astype(s, X.dtype))
     codes, gap, n_iter = (xp.concat(arrays) for arrays in zip(*parts, strict=True))
@@ -46,22 +46,22 @@ def code_on_device(X: Any, problem: CodingProblem, *, batch_bytes: int = _BATCH_
 def _solve_squared_loss(
     x: Any, dictionary: PaddedDictionary, G: Any, pinv: Any, problem: CodingProblem
 ) -> tuple[Any, Any, Any]:
-    """Codes, gaps and iterations of complete rows."""
-    xp = namespace(x)
-    x, norms = unit_rows(x)
-    norms = xp.astype(norms, xp.float64)
+    """Codes of complete rows in their precision, the gaps of these codes, and iterations."""
+    xp, dtype = namespace(x), x.dtype
+    x, norms = unit_rows(xp.astype(x, xp.float64))
     if not bool(xp.all(xp.isfinite(norms))):
         raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
     if pinv is not None:
-        x = xp.astype(x, xp.float64)
-        b = x @ pinv
+        codes, b = round_codes(x @ pinv, norms, dtype)
         # The part of the error in the row space of C is the gap to the smallest objective.
         gap = xp.sum((((x - b @ dictionary.C) @ pinv) @ dictionary.C) ** 2, axis=1)
         n_iter = xp.ones((x.shape[0],), dtype=xp.int64, device=device(x))
     else:
         # As on the host: a row of norm s has s times the code of its unit row under alpha / s.
         alpha = problem.alpha
-        alphas = xp.clip(alpha / xp.where(norms > 0, norms, xp.full_like(norms, alpha)), 1e-13, 2.0)
-        c = xp.astype(x @ xp.astype(xp.matrix_transpose(dictionary.C), x.dtype), xp.float64)
-        b, gap, n_iter = solve_squared_loss_on_device(c, G, dictionary, alphas, problem)
-    return b * norms[:, None], gap, n_iter
+        alphas = xp.clip(alpha / xp.where(norms > 0, norms, xp.full_like(norms, alpha)), MIN_RELATIVE_ALPHA, 2.0)
+        c = x @ xp.matrix_transpose(dictionary.C)
+        b, _, n_iter = solve_squared_loss_on_device(c, G, dictionary, alphas, problem)
+        codes, b = round_codes(b, norms, dtype)
+        gap = rounded_gaps(c, b, G, alphas, dictionary.r)
+    return codes, gap, n_iter

@@ -14,7 +14,7 @@ from array_api_compat import device
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
 from sdgs.coding._coding_problem import CodingProblem
 from sdgs.coding.array_api._newton_batch import group_norms, newton
-from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, solve_in_rounds
+from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, round_codes, solve_in_rounds
 from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, clip, clipped_norms, solve_huber_loss
 
 _MAX_PROXIMAL_STEPS = 20  # on one working set
@@ -38,8 +38,11 @@ class _ScaledSamples:
 def solve_huber_loss_on_device(
     X: Any, dictionary: PaddedDictionary, problem: CodingProblem, *, max_rounds: int = MAX_ROUNDS
 ) -> tuple[Any, Any, Any, Any]:
-    """Codes (m, k r), gaps, iterations and residuals (m, p) of the rows of ``X``, in which NaN is a missing entry."""
-    xp, C, mu = namespace(X), dictionary.C, problem.bound
+    """Codes (m, k r), gaps, iterations and residuals (m, p) of the rows of ``X``, in which NaN is a missing entry.
+
+    Codes have the precision of ``X``; gaps and residuals are those of the codes after rounding.
+    """
+    xp, C, mu, dtype = namespace(X), dictionary.C, problem.bound, X.dtype
     X = xp.astype(X, xp.float64)
     missing = xp.isnan(X)
     observed = xp.where(missing, xp.zeros_like(X), X)
@@ -48,21 +51,25 @@ def solve_huber_loss_on_device(
     scaled = observed / unit[:, None]
     alphas = xp.minimum(problem.alpha / unit, 2.0 * xp.ones_like(unit))
     samples = _ScaledSamples(xp.clip(scaled, -CLIP_FACTOR, CLIP_FACTOR), bound, alphas)
-    codes, gap, n_iter = _solve_scaled(samples, dictionary, xp.nonzero(~is_zero)[0], problem, max_rounds)
+    b, gap, n_iter = _solve_scaled(samples, dictionary, xp.nonzero(~is_zero)[0], problem, max_rounds)
 
     # The host solves the rows that have not converged, and those with clipped entries whose code reaches the bound.
-    reach = xp.max(xp.abs(codes @ C), axis=1) + xp.minimum(mu / unit, CLIP_FACTOR * xp.ones_like(unit))
+    reach = xp.max(xp.abs(b @ C), axis=1) + xp.minimum(mu / unit, CLIP_FACTOR * xp.ones_like(unit))
     too_clipped = xp.any(xp.abs(scaled) > CLIP_FACTOR, axis=1) & (reach >= CLIP_FACTOR)
-    codes = codes * unit[:, None]
-    rows = xp.nonzero(too_clipped | ((gap > problem.tol) & (n_iter < problem.max_iter)))[0]
+    unsolved = ~(gap <= problem.solver_tol) & (n_iter < problem.max_iter)
+    codes, b = round_codes(b, unit, dtype)
+    gap = xp.where(is_zero, gap, _check(samples, b, dictionary)[0])
+    rows = xp.nonzero(too_clipped | unsolved)[0]
     if rows.shape[0]:
         columns, starts = dictionary.host_layout()
         C_host = to_host(C)[columns]
-        on_host = replace(problem, C=C_host, groups=starts)
-        b, row_gaps, used, _ = solve_huber_loss(to_host(take(X, rows)), on_host, C_host @ C_host.T)
-        codes, gap = put(codes, rows, dictionary.pad_codes(b)), put(gap, rows, to_device_of(row_gaps, X))
+        on_host = replace(problem, C=C_host.astype(problem.C.dtype), groups=starts)
+        x = to_host(xp.astype(take(X, rows), dtype))
+        row_codes, row_gaps, used, _ = solve_huber_loss(x, on_host, C_host @ C_host.T)
+        codes = put(codes, rows, xp.astype(dictionary.pad_codes(row_codes), dtype))
+        gap = put(gap, rows, to_device_of(row_gaps, X))
         n_iter = put(n_iter, rows, take(n_iter, rows) + to_device_of(used, X))
-    error = xp.where(missing, xp.zeros_like(X), observed - codes @ C)
+    error = xp.where(missing, xp.zeros_like(X), observed - xp.astype(codes, xp.float64) @ C)
     return codes, gap, n_iter, error - clip(error, mu)
 
 
@@ -73,12 +80,7 @@ def _solve_scaled(
     xp, r, C, p = namespace(samples.x), dictionary.r, dictionary.C, samples.x.shape[1]
 
     def check(rows: Any, b: Any) -> tuple[Any, Any, Any]:
-        x = samples.take(rows)
-        error, theta = _residual(x, b, C)
-        q = theta @ xp.matrix_transpose(C)
-        b_norms, q_norms = group_norms(b, r), group_norms(q, r)
-        # Clipped entries have norm 1, so that the objective of the zero code is 1/2.
-        return 2 * _gap(x.alpha, b, q, error, theta, b_norms, q_norms), b_norms, q_norms
+        return _check(samples.take(rows), b, dictionary)
 
     def solve(rows: Any, columns: Any, b: Any, targets: Any) -> tuple[Any, Any]:
         C_set = xp.reshape(take(C, xp.reshape(columns, (-1,))), (*columns.shape, p))
@@ -86,6 +88,16 @@ def _solve_scaled(
 
     arguments = (check, solve, lambda n: 8 * n * (p + n), _SET_BYTES, max_rounds)
     return solve_in_rounds(rows, samples.alpha, dictionary, problem, *arguments)
+
+
+def _check(samples: _ScaledSamples, b: Any, dictionary: PaddedDictionary) -> tuple[Any, Any, Any]:
+    """Relative gaps over all groups, and the norms of the groups of b and of the correlations."""
+    C, r = dictionary.C, dictionary.r
+    error, theta = _residual(samples, b, C)
+    q = theta @ namespace(b).matrix_transpose(C)
+    b_norms, q_norms = group_norms(b, r), group_norms(q, r)
+    # Clipped entries have norm 1, so that the objective of the zero code is 1/2.
+    return 2 * _gap(samples.alpha, b, q, error, theta, b_norms, q_norms), b_norms, q_norms
 
 
 def _residual(samples: _ScaledSamples, b: Any, C: Any) -> tuple[Any, Any]:
@@ -122,7 +134,7 @@ def _solve_working_sets(samples: _ScaledSamples, C: Any, b: Any, target: Any, r:
         q = (theta[:, None, :] @ Ct)[:, 0, :]
         b_norms = group_norms(b, r)
         gap = _gap(samples.alpha, b, q, error, theta, b_norms, group_norms(q, r))
-        unsolved = gap > target
+        unsolved = ~(gap <= target)
         if not bool(xp.any(unsolved)):
             break
         steps = steps + xp.astype(unsolved, xp.int64)

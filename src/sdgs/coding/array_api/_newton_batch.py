@@ -1,7 +1,8 @@
 """Newton's method on the norms of the groups, for many rows at once, in the array API standard.
 
-The problem and the method are described in ``_squared_loss_kernel.py``. Here every row has W groups of r coordinates,
-n = W r, and the first axis of all arrays is that of the rows. Padded coordinates have zeros in H and c, and stay zero.
+The problem is described in ``_squared_loss_kernel.py``, the method in ``_newton_kernel.py``. Here every row has W
+groups of r coordinates, n = W r, and the first axis of all arrays is that of the rows. Padded coordinates have zeros in
+H and c, and stay zero.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, put, take
+from sdgs.coding._coding_problem import ROUNDING
 
 _MAX_CLAMPING_ROUNDS = 6  # in which groups are clamped at zero before a step is cut off there
 _MIN_STEP_LENGTH = 1e-3
@@ -23,7 +25,7 @@ def group_norms(v: Any, r: int) -> Any:
 
 
 def gaps(c: Any, b: Any, q: Any, b_norms: Any, q_norms: Any, alphas: Any) -> Any:
-    """Relative duality gaps of rows of unit norm; the formulas are in ``_squared_loss_kernel.py``."""
+    """Relative duality gaps of rows of unit norm, at most; the formulas are in ``_squared_loss_kernel.py``."""
     xp = namespace(c)
     bc, bq = xp.sum(b * c, axis=1), xp.sum(b * q, axis=1)
     zero = xp.zeros_like(bc)
@@ -31,7 +33,9 @@ def gaps(c: Any, b: Any, q: Any, b_norms: Any, q_norms: Any, alphas: Any) -> Any
     t = alphas / xp.maximum(xp.max(q_norms, axis=1), 1e-9 * alphas)
     beyond = t * rho2 > x_rho
     t = xp.where(beyond, xp.maximum(x_rho, zero) / xp.where(beyond & (rho2 > 0), rho2, xp.ones_like(rho2)), t)
-    return xp.maximum(rho2 + 2 * alphas * xp.sum(b_norms, axis=1) - t * (2 * x_rho - t * rho2), zero)
+    penalty = xp.sum(b_norms, axis=1)
+    gap = xp.maximum(rho2 + 2 * alphas * penalty - t * (2 * x_rho - t * rho2), zero)
+    return gap + ROUNDING * penalty * (1 + penalty)
 
 
 def newton(H: Any, c: Any, alphas: Any, eta: Any, targets: Any, r: int, max_steps: int) -> tuple[Any, Any]:

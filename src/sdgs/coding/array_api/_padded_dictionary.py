@@ -9,7 +9,9 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
-from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
+from sdgs.coding._coding_problem import CodingProblem, Integers
+from sdgs.coding._group_codes import Array
+from sdgs.coding.compiled._huber_loss import check_codes
 
 MAX_ROUNDS = 12
 _MIN_ALPHA = 1e-5  # below it alpha I + D G D loses too many digits
@@ -30,7 +32,7 @@ class PaddedDictionary:
         columns = to_host(self.columns)
         return columns, np.concatenate([[0], np.cumsum(np.bincount(columns // self.r))]).astype(np.int64)
 
-    def pad_codes(self, b: Floats) -> Any:
+    def pad_codes(self, b: Array) -> Any:
         """Codes of the host in the layout of the device."""
         padded = np.zeros((len(b), self.C.shape[0]))
         padded[:, to_host(self.columns)] = b
@@ -45,6 +47,15 @@ def pad_dictionary(C: NDArray[Any], starts: Integers, X: Any) -> PaddedDictionar
     padded = np.zeros((r * sizes.size, C.shape[1]))
     padded[columns] = C
     return PaddedDictionary(to_device_of(padded, X), r, to_device_of(columns.astype(np.int64), X))
+
+
+def round_codes(b: Any, units: Any, dtype: Any) -> tuple[Any, Any]:
+    """Codes in the precision ``dtype``, from codes b of rows that were divided by ``units``; and b after rounding."""
+    xp = namespace(b)
+    with np.errstate(over="ignore"):  # of libraries that compute with NumPy
+        codes = xp.astype(b * units[:, None], dtype)
+    check_codes(bool(xp.all(xp.isfinite(codes))))
+    return codes, xp.astype(codes, xp.float64) / xp.where(units > 0, units, xp.ones_like(units))[:, None]
 
 
 def solve_in_rounds(
@@ -64,7 +75,7 @@ def solve_in_rounds(
     ``solve(rows, columns, b, targets)`` gives the codes over working sets and the number of steps, from b; ``columns``
     are the coordinates of the sets. The others are those of :func:`_batches_by_size`.
     """
-    xp, tol = namespace(alphas), problem.tol
+    xp, tol = namespace(alphas), problem.solver_tol
     codes = xp.zeros((alphas.shape[0], dictionary.C.shape[0]), dtype=xp.float64, device=device(alphas))
     gap, targets = xp.zeros_like(alphas), xp.ones_like(alphas)
     n_iter = xp.zeros(alphas.shape, dtype=xp.int64, device=device(alphas))
@@ -73,7 +84,7 @@ def solve_in_rounds(
         row_gaps, b_norms, q_norms = check(rows, b)
         gap = put(gap, rows, row_gaps)
         solvable = (take(n_iter, rows) < problem.max_iter) & (alpha >= _MIN_ALPHA)
-        remaining = xp.nonzero((row_gaps > tol) & solvable)[0]
+        remaining = xp.nonzero(~(row_gaps <= tol) & solvable)[0]
         if remaining.shape[0] == 0 or round_number == max_rounds:
             break
         arrays = (rows, b, alpha, b_norms, q_norms, row_gaps)

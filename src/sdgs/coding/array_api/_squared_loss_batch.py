@@ -43,12 +43,18 @@ def solve_squared_loss_on_device(
 
     arguments = (check, solve, lambda n: 8 * n * n, _GRAM_BYTES, max_rounds)
     codes, gap, n_iter = solve_in_rounds(xp.arange(m, device=device(c)), alphas, dictionary, problem, *arguments)
-    remaining = xp.nonzero((gap > problem.tol) & (n_iter < problem.max_iter))[0]
+    remaining = xp.nonzero(~(gap <= problem.solver_tol) & (n_iter < problem.max_iter))[0]
     if remaining.shape[0]:
         b, row_gaps, used = _solve_on_host(take(c, remaining), G, dictionary, take(alphas, remaining), problem)
         codes, gap = put(codes, remaining, b), put(gap, remaining, row_gaps)
         n_iter = put(n_iter, remaining, take(n_iter, remaining) + used)
     return codes, gap, n_iter
+
+
+def rounded_gaps(c: Any, b: Any, G: Any, alphas: Any, r: int) -> Any:
+    """The gaps of codes b that were changed after they were solved for, by rounding."""
+    q = c - b @ G
+    return gaps(c, b, q, group_norms(b, r), group_norms(q, r), alphas)
 
 
 def _solve_on_host(
@@ -58,5 +64,5 @@ def _solve_on_host(
     columns, starts = dictionary.host_layout()
     c_host = np.ascontiguousarray(to_host(c)[:, columns])
     gram = np.ascontiguousarray(to_host(G)[np.ix_(columns, columns)])
-    b, gap, n_iter = solve_by_gram(c_host, gram, starts, to_host(alphas), problem.tol, problem.max_iter)
+    b, gap, n_iter = solve_by_gram(c_host, gram, starts, to_host(alphas), problem.solver_tol, problem.max_iter)
     return dictionary.pad_codes(b), to_device_of(gap, c), to_device_of(n_iter, c)

@@ -9,14 +9,15 @@ from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
-from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
+from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
-from sdgs.coding.compiled._huber_loss import solve_huber_loss
-from sdgs.coding.compiled._squared_loss import solve_by_gram, solve_by_working_sets
+from sdgs.coding.compiled._huber_loss import check_codes, solve_huber_loss
+from sdgs.coding.compiled._squared_loss import rounded_gaps, solve_by_gram, solve_by_working_sets
 
 # Rows per block. They depend on the problem alone, so that the result does not depend on the number of threads.
 _MAX_BLOCK_ROWS = 1024
 _BLOCK_BYTES = 64 << 20
+_MIN_NORM = np.finfo(np.float64).tiny / np.finfo(np.float64).eps  # codes of smaller rows may have subnormal numbers
 _MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is formed: 512 MiB
 
 
@@ -27,7 +28,7 @@ def code_on_host(
     (n, p), R = X.shape, len(problem.C)
     C = problem.C.astype(np.float64, copy=False)
     has_gram = max_gram_size >= R or problem.huber_loss
-    pinv = np.linalg.pinv(problem.C) if problem.alpha == 0 and R > 0 else None
+    pinv = np.linalg.pinv(C, rcond=problem.rank_tolerance) if problem.alpha == 0 and R > 0 else None
     code = _BlockCoder(problem, C @ C.T if has_gram else None, pinv)
     stays_sparse = issparse(X) and not problem.huber_loss and has_gram
     row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
@@ -61,9 +62,10 @@ class _BlockCoder:
         problem, dtype = self.problem, x.dtype
         if problem.huber_loss:
             assert self.gram is not None
-            b, gap, n_iter, s = solve_huber_loss(x, problem, self.gram)
+            codes, gap, n_iter, s = solve_huber_loss(x, problem, self.gram)
             residual = None if problem.mu is None else _to_csr(s.astype(dtype, copy=False))
-            return _to_csr(b.astype(dtype, copy=False)), gap, n_iter, residual
+            return _to_csr(codes), gap, n_iter, residual
+        x = x.astype(np.float64, copy=False)
         norms = safe_row_norms(x)
         if norms is None or self.pinv is not None:
             x, norms = unit_rows(x)
@@ -73,26 +75,53 @@ class _BlockCoder:
         if not np.isfinite(norms).all():
             raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
         if self.pinv is not None:
-            b, gap, n_iter = _least_squares(x, problem.C, self.pinv)
+            codes, gap, n_iter = self._least_squares(x, norms, dtype)
         else:
-            b, gap, n_iter = self._solve_squared_loss(x, norms, divisors)
-        b *= norms[:, None]
-        return _to_csr(b.astype(dtype, copy=False)), gap, n_iter, None
+            codes, gap, n_iter = self._solve_squared_loss(x, norms, divisors, dtype)
+        return _to_csr(codes), gap, n_iter, None
 
-    def _solve_squared_loss(self, x: Any, norms: Array, divisors: Array) -> tuple[Floats, Floats, Integers]:
-        """Codes of the rows scaled to unit norm."""
-        problem = self.problem
-        c = np.ascontiguousarray(x @ problem.C.T, dtype=np.float64)
+    def _least_squares(self, x: Any, norms: Array, dtype: Any) -> tuple[Array, Floats, Integers]:
+        """The case alpha = 0, for unit rows. The part of their error in the row space of C is the gap."""
+        C, pinv = self.problem.C.astype(np.float64, copy=False), self.pinv
+        codes = _codes_of_rows(np.asarray(x @ pinv), norms, dtype)
+        error = (x.toarray() if issparse(x) else x) - _codes_of_unit_rows(codes, norms) @ C
+        return codes, np.square((error @ pinv) @ C).sum(axis=1), np.ones(len(codes), dtype=np.int64)
+
+    def _solve_squared_loss(self, x: Any, norms: Array, divisors: Array, dtype: Any) -> tuple[Array, Floats, Integers]:
+        """Codes of rows that are divided by ``divisors`` to have unit norm."""
+        problem, C = self.problem, self.problem.C.astype(np.float64, copy=False)
+        c = np.ascontiguousarray(x @ C.T)
         c /= divisors[:, None]
         with np.errstate(over="ignore", divide="ignore"):
             # A row of norm s has s times the code of its unit row under alpha / s. Correlations of unit rows are at
-            # most 1, so that the code is zero above 2 as well; the value for a zero row does not matter. The lower
-            # bound is far below the rounding of the gap.
-            alphas = np.clip(problem.alpha / norms.astype(np.float64), 1e-13, 2.0)
-        arguments = (problem.starts, alphas, problem.tol, problem.max_iter)
+            # most 1, so that the code is zero above 2 as well; the value for a zero row does not matter.
+            alphas = np.clip(problem.alpha / norms, MIN_RELATIVE_ALPHA, 2.0)
+        arguments = (problem.starts, alphas, problem.solver_tol, problem.max_iter)
+        is_rounded = dtype == np.float32 or norms.min(where=norms > 0, initial=1.0) < _MIN_NORM
+        original_c = c.copy() if is_rounded else c  # the solver overwrites c
         if self.gram is None:
-            return solve_by_working_sets(c, problem.C.astype(np.float64, copy=False), *arguments)
-        return solve_by_gram(c, self.gram, *arguments)
+            b, gap, n_iter = solve_by_working_sets(c, C, *arguments)
+        else:
+            b, gap, n_iter = solve_by_gram(c, self.gram, *arguments)
+        codes = _codes_of_rows(b, norms, dtype)
+        if is_rounded and len(C):
+            b = _codes_of_unit_rows(codes, norms)
+            gap = rounded_gaps(original_c, b, self.gram, C, problem.starts, alphas)
+        return codes, gap, n_iter
+
+
+def _codes_of_rows(b: Floats, norms: Array, dtype: Any) -> Array:
+    """Codes of rows with these norms, from those of unit rows, which are overwritten."""
+    with np.errstate(over="ignore"):
+        b *= norms[:, None]
+        codes = b.astype(dtype, copy=False)
+    check_codes(np.isfinite(codes).all())
+    return codes
+
+
+def _codes_of_unit_rows(codes: Array, norms: Array) -> Floats:
+    """The opposite of :func:`_codes_of_rows`; the codes are those after rounding."""
+    return codes.astype(np.float64, copy=False) / np.where(norms > 0, norms, 1.0)[:, None]
 
 
 def _to_csr(A: Array) -> csr_array:
@@ -100,11 +129,3 @@ def _to_csr(A: Array) -> csr_array:
     indices = np.flatnonzero(A != 0)  # of booleans: five times as fast as of floats
     indptr = np.searchsorted(indices, np.arange(len(A) + 1) * A.shape[1])
     return csr_array((A.reshape(-1)[indices], indices % max(A.shape[1], 1), indptr), shape=A.shape)
-
-
-def _least_squares(x: Any, C: Array, pinv: Array) -> tuple[Floats, Floats, Integers]:
-    """The case alpha = 0. The part of the error in the row space of C is the gap to the smallest objective."""
-    b = np.asarray(x @ pinv, dtype=np.float64)
-    error = np.asarray(x.toarray() if issparse(x) else x) - b @ C
-    gap = np.square((error @ pinv) @ C, dtype=np.float64).sum(axis=1)
-    return b, gap, np.ones(len(b), dtype=np.int64)

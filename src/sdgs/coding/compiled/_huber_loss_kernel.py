@@ -21,14 +21,8 @@ curvature of the loss in b_g is therefore at most 1; and the next quadratic is d
 import math
 
 from sdgs._utils._numba import jit_cached
-from sdgs.coding.compiled._squared_loss_kernel import (
-    _choose_working_set,
-    _gather_gram,
-    _jit,
-    _jit_inlined,
-    _newton,
-    _norms,
-)
+from sdgs.coding.compiled._newton_kernel import _jit, _jit_inlined, _newton, _norms
+from sdgs.coding.compiled._squared_loss_kernel import _choose_working_set, _gather_gram
 
 _MIN_GROWTH = 2  # groups by which a working set may grow at least: the cost of its Newton steps is cubic in the size
 _MAX_PROXIMAL_STEPS = 20  # on one working set

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from sdgs.coding._coding_problem import Floats, Integers
+from sdgs.coding._coding_problem import ROUNDING, Floats, Integers
 
 Solution = tuple[Floats, Floats, Integers]  # codes (n, R), gaps (n,) and iterations (n,)
 
@@ -18,7 +18,7 @@ def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: f
     gap, n_iter = np.zeros(n), np.zeros(n, dtype=np.int64)
     if R == 0:
         return c, gap, n_iter
-    floats, ints = np.empty((14, R + 1)), np.empty((5, R + 1), dtype=np.int64)
+    floats, ints = np.empty((16, R + 1)), np.empty((5, R + 1), dtype=np.int64)
     size, row = min(R, 32 * int(np.diff(starts).max())), 0
     while True:
         square = np.empty((4, size, size))
@@ -38,16 +38,18 @@ def solve_by_working_sets(
     rule.
     """
     n, R = c.shape
-    codes, q = np.zeros((n, R)), c.copy()
-    gap, n_iter = np.zeros(n), np.zeros(n, dtype=np.int64)
+    codes, best, q = np.zeros((n, R)), np.zeros((n, R)), c.copy()
+    gap, n_iter = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
     rows, target = np.arange(n), np.full(n, tol)
     while True:
-        b_norms, q_norms = _group_norms(codes[rows], starts), _group_norms(q[rows], starts)
-        gap[rows] = _gaps(c[rows], codes[rows], q[rows], b_norms, q_norms, alphas[rows])
-        unsolved = (gap[rows] > tol) & (n_iter[rows] < max_iter)
+        b_norms, q_norms = group_norms(codes[rows], starts), group_norms(q[rows], starts)
+        row_gaps = _gaps(c[rows], codes[rows], q[rows], b_norms, q_norms, alphas[rows])
+        better = row_gaps < gap[rows]
+        gap[rows[better]], best[rows[better]] = row_gaps[better], codes[rows[better]]
+        unsolved = ~(row_gaps <= tol) & (n_iter[rows] < max_iter)
         rows, b_norms, q_norms = rows[unsolved], b_norms[unsolved], q_norms[unsolved]
         if rows.size == 0:
-            return codes, gap, n_iter
+            return best, gap, n_iter
         for row, b_norm, q_norm in zip(rows, b_norms, q_norms, strict=True):
             groups, has_grown = _choose_working_set(b_norm, q_norm, alphas[row])
             if not has_grown:  # the working set itself must be solved more accurately
@@ -79,16 +81,25 @@ def _choose_working_set(b_norm: Floats, q_norm: Floats, alpha: float) -> tuple[I
     return np.sort(np.concatenate([np.flatnonzero(nonzero), violators])), violators.size > 0
 
 
-def _group_norms(v: Floats, starts: Integers) -> Floats:
+def rounded_gaps(c: Floats, b: Floats, G: Floats | None, C: Floats, starts: Integers, alphas: Floats) -> Floats:
+    """The gaps of codes b that were changed after they were solved for, by rounding."""
+    sparse = csr_array(b)
+    q = c - (sparse @ G if G is not None else (sparse @ C) @ C.T)
+    return _gaps(c, b, q, group_norms(b, starts), group_norms(q, starts), alphas)
+
+
+def group_norms(v: Floats, starts: Integers) -> Floats:
     """Euclidean norm of each group of each row."""
     return np.asarray(np.sqrt(np.add.reduceat(v * v, starts[:-1], axis=1)))
 
 
 def _gaps(c: Floats, b: Floats, q: Floats, b_norms: Floats, q_norms: Floats, alphas: Floats) -> Floats:
-    """Relative duality gaps; the formulas are in the docstring of the kernel."""
+    """Relative duality gaps, at most; the formulas are in the docstring of the kernel."""
     bc, bq = np.einsum("ij,ij->i", b, c), np.einsum("ij,ij->i", b, q)
     rho2, x_rho = np.maximum(1 - bc - bq, 0), 1 - bc
     t = alphas / np.maximum(q_norms.max(axis=1), 1e-9 * alphas)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((t * rho2 > x_rho) & (rho2 > 0), np.maximum(x_rho, 0) / rho2, t)
-    return np.asarray(np.maximum(rho2 + 2 * alphas * b_norms.sum(axis=1) - t * (2 * x_rho - t * rho2), 0))
+    penalty = b_norms.sum(axis=1)
+    gap = np.maximum(rho2 + 2 * alphas * penalty - t * (2 * x_rho - t * rho2), 0)
+    return np.asarray(gap + ROUNDING * penalty * (1 + penalty))

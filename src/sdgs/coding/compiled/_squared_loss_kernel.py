@@ -14,113 +14,25 @@ the worst violators, repeat; the gap over all groups is the certificate and the 
 *Block descent* on W: b_g <- (1 - alpha/||z||)_+ z with z = b_g + q_g is the exact minimiser over one group. Cheap, and
 sufficient if groups hardly overlap; otherwise it needs thousands of sweeps.
 
-*Newton* on W, where block descent is slow. The norm is not differentiable at zero, so take its variational form
-||b_g|| = min over eta_g >= 0 of (||b_g||^2/eta_g + eta_g)/2 and minimise over b first. The result is smooth and convex
-in eta, down to and including eta_g = 0, with one variable per *group*::
+*Newton* on W, where block descent is slow: see ``_newton_kernel.py``. If no step of it descends, block descent, which
+always descends, continues.
 
-    F(eta) = 1/2 (1 - c.b) + alpha/2 sum_g eta_g     b = D (alpha I + D G D)^-1 D c,   D = diag(sqrt(eta))
-    dF/deta_g = (alpha^2 - ||q_g||^2) / (2 alpha)
-    d2F/deta_g deta_h = q_g^T (C_g M^-1 C_h^T) q_h / alpha^2,    M = I + C^T D^2 C / alpha
-
-A stationary eta has eta_g = ||b_g||. As in trust-region methods the equation 1/||q_g|| = 1/alpha is far nearer to
-linear in eta than ||q_g||^2 = alpha^2 (for one group it *is* linear): Newton's method on it has the same matrix and the
-right-hand side (||q_g||/alpha)^2 (||q_g|| - alpha). Bounds are met by clamping and solving again; the step is shortened
-until F falls. If no step lowers F, block descent, which always descends, continues.
+*Rounding.* ||rho||^2 is a difference of numbers of the size of S^2, S = sum_g ||b_g||, which is large if subspaces all
+but coincide and alpha is tiny. A bound on that is part of the gap, which thus remains an upper bound. If no code
+converges, the one with the smallest gap is returned.
 """
 
 import math
 
-import numpy as np
-from numba import njit
-
-from sdgs._utils._numba import OPTIONS, jit_cached
-
-# The first call waits for the compiler, so the code is written to compile fast: no allocation, explicit loops (a slice
-# assignment compiles to a general broadcast), no wrappers that only Python would call, functions with one call site
-# inlined before they are compiled (otherwise LLVM optimises them again for every level of calls above), and counters
-# that start from _ZERO: a plain 0 has a literal type, for which every function it is passed to is compiled once more.
-_jit = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
-_jit_inlined = njit(inline="always", **OPTIONS)
-_ZERO = np.int64(0)
+from sdgs._utils._numba import jit_cached
+from sdgs.coding.compiled._newton_kernel import _ZERO, _gap, _jit, _jit_inlined, _newton, _objective
 
 _SWEEPS_PER_CHECK = 5  # block-descent sweeps between two checks of their rate of convergence
 _MAX_NEWTON_STEPS = 30
 _MIN_GROWTH = 4  # groups by which a working set may grow at least
+_MAX_INCREASE = 1e-12  # of P by Newton's method: if rounding makes it larger, its result is not used
 # If subspaces coincide the first one gets the whole code: rounding must not choose another one for every sample.
 _TIE = 1.0 + 1e-5
-
-
-@_jit
-def _cholesky(A, n):
-    """Overwrite the lower triangle of A[:n, :n] by its Cholesky factor L, with 1 / L_ii on the diagonal.
-
-    False if A is not positive definite.
-    """
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i, j]
-            for t in range(j):
-                s -= A[i, t] * A[j, t]
-            if j < i:
-                A[i, j] = s * A[j, j]
-            elif s > 0.0:
-                A[i, i] = 1.0 / math.sqrt(s)
-            else:
-                return False
-    return True
-
-
-@_jit
-def _forward(A, n, x):
-    """X <- L^-1 x."""
-    for i in range(n):
-        s = x[i]
-        for t in range(i):
-            s -= A[i, t] * x[t]
-        x[i] = s * A[i, i]
-
-
-@_jit
-def _backward(A, n, x):
-    """X <- L^-T x."""
-    for i in range(n - 1, -1, -1):
-        value = x[i] * A[i, i]
-        x[i] = value
-        for t in range(i):
-            x[t] -= A[i, t] * value
-
-
-@_jit
-def _norms(v, starts, k, out):
-    """Euclidean norm of each of the k groups of v."""
-    for g in range(k):
-        s = 0.0
-        for i in range(starts[g], starts[g + 1]):
-            s += v[i] * v[i]
-        out[g] = math.sqrt(s)
-
-
-@_jit
-def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
-    """Relative duality gap of the problem over these k groups; sets ``b_norms`` and ``q_norms``."""
-    _norms(b, starts, k, b_norms)
-    _norms(q, starts, k, q_norms)
-    penalty = 0.0
-    worst = alpha * 1e-9
-    for g in range(k):
-        penalty += b_norms[g]
-        worst = max(worst, q_norms[g])
-    bc = 0.0
-    bq = 0.0
-    for i in range(starts[k]):
-        bc += b[i] * c[i]
-        bq += b[i] * q[i]
-    rho2 = max(1.0 - bc - bq, 0.0)
-    x_rho = 1.0 - bc
-    t = alpha / worst
-    if t * rho2 > x_rho and rho2 > 0.0:
-        t = max(x_rho, 0.0) / rho2
-    return max(rho2 + 2.0 * alpha * penalty - t * (2.0 * x_rho - t * rho2), 0.0)
 
 
 @_jit
@@ -142,135 +54,9 @@ def _sweep(H, starts, k, alpha, b, q):
 
 
 @_jit_inlined
-def _ridge(H, c, starts, k, alpha, eta, K, d, live, y, b, q):
-    """F(eta), with b and q at eta. Leaves chol(alpha I + D G D) over the n coordinates ``live`` (eta > 0) in K."""
-    F = 1.0
-    n = _ZERO
-    for g in range(k):
-        F += alpha * eta[g]
-        for i in range(starts[g], starts[g + 1]):
-            b[i] = 0.0
-            q[i] = c[i]
-            if eta[g] > 0.0:
-                live[n] = i
-                d[n] = math.sqrt(eta[g])
-                y[n] = d[n] * c[i]
-                for j in range(n + 1):
-                    K[n, j] = d[n] * H[i, live[j]] * d[j]
-                K[n, n] += alpha
-                n += 1
-    _cholesky(K, n)  # K >= alpha I, and alpha is well above rounding: it cannot fail
-    _forward(K, n, y)
-    for j in range(n):
-        F -= y[j] * y[j]
-    _backward(K, n, y)
-    for j in range(n):
-        i = live[j]
-        value = d[j] * y[j]
-        b[i] = value
-        for t in range(starts[k]):
-            q[t] -= value * H[i, t]
-    return 0.5 * F, n
-
-
-@_jit_inlined
-def _newton_step(H, starts, k, alpha, q, q_norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful):
-    """The Newton step over the groups that may move, bounded so that eta stays >= 0. False if singular."""
-    f = _ZERO
-    for g in range(k):
-        step[g] = 0.0
-        if eta[g] > 0.0 or q_norms[g] > alpha:
-            free[f] = g
-            keep[f] = f
-            rhs[f] = q_norms[g] * q_norms[g] * (q_norms[g] - alpha)
-            for j in range(n):
-                s = 0.0
-                for i in range(starts[g], starts[g + 1]):
-                    s += H[live[j], i] * q[i]
-                Z[f, j] = d[j] * s
-            _forward(K, n, Z[f])
-            f += 1
-    for u in range(f):
-        for v in range(u + 1):
-            s = 0.0
-            for i in range(starts[free[u]], starts[free[u] + 1]):
-                for j in range(starts[free[v]], starts[free[v] + 1]):
-                    s += q[i] * H[i, j] * q[j]
-            for j in range(n):
-                s -= Z[u, j] * Z[v, j]
-            N[u, v] = s
-            N[v, u] = s
-    moving = f
-    while True:
-        for s in range(moving):
-            y[s] = rhs[keep[s]]
-            for t in range(s + 1):
-                Z[s, t] = N[keep[s], keep[t]]
-            Z[s, s] *= 1.0 + 1e-12  # two groups with the same subspace make it singular
-        if not _cholesky(Z, moving):
-            return False
-        _forward(Z, moving, y)
-        _backward(Z, moving, y)
-        # Groups that would become negative are clamped at zero and leave the system. The result need not be a descent
-        # direction: if groups nearly coincide, the step is huge and inaccurate for the others. The careful step clamps
-        # only groups that are zero already, and ends where the first group reaches zero.
-        reach = 1.0
-        if careful:
-            for s in range(moving):
-                g = free[keep[s]]
-                if eta[g] > 0.0 and eta[g] + reach * y[s] < 0.0:
-                    reach = -eta[g] / y[s]
-        left = _ZERO
-        for s in range(moving):
-            u = keep[s]
-            g = free[u]
-            if y[s] > 0.0 or eta[g] + y[s] > 0.0 or (careful and eta[g] > 0.0):
-                step[g] = reach * y[s]
-                keep[left] = u
-                left += 1
-            else:
-                step[g] = -eta[g]
-                for t in range(f):
-                    rhs[t] += N[t, u] * eta[g]
-        if left == moving:
-            return True
-        moving = left
-
-
-@_jit
-def _newton(H, c, starts, k, alpha, target, max_steps, b, q, square, floats, ints):
-    """Newton on eta from eta_g = ||b_g||, until the gap is at most ``target`` or no step lowers F."""
-    K, Z, N = square[1], square[2], square[3]
-    d, y, rhs, step, eta, last, norms = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5], floats[6]
-    live, free, keep = ints[0], ints[1], ints[2]
-    _norms(b, starts, k, last)
-    for g in range(k):
-        step[g] = 0.0
-    F = math.inf
-    careful = False
-    for done in range(max_steps):
-        length = 1.0
-        while True:
-            for g in range(k):
-                eta[g] = max(last[g] + length * step[g], 0.0)
-            F_new, n = _ridge(H, c, starts, k, alpha, eta, K, d, live, y, b, q)
-            if F_new <= F + 1e-15 or length == 0.0:
-                break
-            length = 0.4 * length if length > 1e-3 else 0.0
-        F = F_new
-        if _gap(c, starts, k, alpha, b, q, rhs, norms) <= target or (careful and length == 0.0):
-            return done
-        careful = length == 0.0
-        for g in range(k):
-            last[g] = eta[g]
-        if not _newton_step(H, starts, k, alpha, q, norms, eta, K, d, live, n, Z, N, y, rhs, free, keep, step, careful):
-            return done
-    return max_steps
-
-
-@_jit_inlined
 def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, floats, ints):
     """Bring the gap over the working set to ``target``; returns the number of sweeps and Newton steps."""
+    start = floats[15]
     used = 0
     before = math.inf
     while used < max_iter:
@@ -281,9 +67,18 @@ def _solve_working_set(H, c, starts, k, alpha, target, max_iter, b, q, square, f
         # sooner at the current rate.
         slow = gap >= before or _SWEEPS_PER_CHECK * math.log(gap / target) > starts[k] * math.log(before / gap)
         if slow and before < math.inf:
+            P = _objective(c, starts, k, alpha, b, q)
+            for i in range(starts[k]):
+                start[i] = b[i]
             used += _newton(
                 H, c, starts, k, alpha, target, min(_MAX_NEWTON_STEPS, max_iter - used), b, q, square, floats, ints
             )
+            if not _objective(c, starts, k, alpha, b, q) <= P + _MAX_INCREASE:
+                for i in range(starts[k]):
+                    b[i] = start[i]
+                    q[i] = c[i]
+                    for j in range(starts[k]):
+                        q[i] -= H[i, j] * start[j]
             before = math.inf
         else:
             before = gap
@@ -341,13 +136,13 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
     """Solve the rows from ``row`` on. Returns the first row that is not solved because ``square`` is too small, or n.
 
     ``C_x`` holds C x for rows x of unit norm, and is overwritten by the codes b. The workspace: ``square`` (4, s, s)
-    for a working set of s coordinates, where s = R always suffices; ``floats`` (14, R + 1) and ``ints`` (5, R + 1).
+    for a working set of s coordinates, where s = R always suffices; ``floats`` (16, R + 1) and ``ints`` (5, R + 1).
     """
     n, R = C_x.shape
     k = starts.size - 1
     H = square[0]
     b, q, c_set, b_set, q_set = floats[7], floats[8], floats[9], floats[10], floats[11]
-    b_norms, q_norms = floats[12], floats[13]
+    b_norms, q_norms, best = floats[12], floats[13], floats[14]
     groups, local = ints[3], ints[4]
     while row < n:
         c = C_x[row]
@@ -357,9 +152,19 @@ def solve_rows(row, C_x, G, starts, alphas, tol, max_iter, gaps, n_iter, square,
             q[i] = c[i]
         used = 0
         target = 1.0
+        smallest_gap = math.inf
         while True:
             gap = _gap(c, starts, k, alpha, b, q, b_norms, q_norms)
-            if gap <= tol or used >= max_iter:
+            if gap <= tol:
+                break
+            if gap < smallest_gap:
+                smallest_gap = gap
+                for i in range(R):
+                    best[i] = b[i]
+            if used >= max_iter:
+                gap = smallest_gap
+                for i in range(R):
+                    b[i] = best[i]
                 break
             nw, known = _choose_working_set(starts, k, alpha, b_norms, q_norms, _MIN_GROWTH, groups, local)
             if local[nw] > H.shape[0]:
