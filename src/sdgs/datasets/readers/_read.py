@@ -137,7 +137,11 @@ def _read_arff(
     conflicts = [name for name in label_names if name in dropped]
     if conflicts:
         raise DataFileError(f"{path}: {join_names(conflicts)} cannot be both a label and dropped.")
-    return arff_dataset(table, label_names, path, dropped)
+    data = arff_dataset(table, label_names, path, dropped)
+    if not data.feature_names:
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in data.dropped[:3])
+        raise DataFileError(f"{path}: no attribute is left as a feature ({reasons or 'all are labels'}).")
+    return data
 
 
 def _stem(path: Path) -> str:
