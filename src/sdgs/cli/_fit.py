@@ -18,7 +18,7 @@ import sdgs
 from sdgs.cli import _options as option
 from sdgs.cli._console import err, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
-from sdgs.cli._info import note_counters, print_dropped
+from sdgs.cli._info import MAX_LABELS, note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
 
 _CONSTANTS = {"none": None, "true": True, "false": False}
@@ -163,6 +163,11 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
         note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
     Y = data.Y[complete].astype(np.int8)
     counts = Y.sum(axis=0, dtype=int)
+    if counts.size > MAX_LABELS:
+        exit_with_error(
+            f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit trains "
+            f"{MAX_LABELS:,} at most. Keep the most frequent labels."
+        )
     for count, problem in (
         (0, "no sample has these labels, which cannot be learnt"),
         (len(Y), "all samples have these labels, which carry no information"),

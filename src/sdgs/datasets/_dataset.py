@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._statistics import Statistics, complete_samples, dataset_statistics
+
+MAX_LABEL_ENTRIES = 1 << 29  # one byte each
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,15 @@ class Dataset:
                 "Remove the samples whose rows of Y have NaN."
             )
         return dataset_statistics(self.X, self.Y, self.label_names)
+
+
+def check_label_matrix_size(file: str, n_samples: int, n_labels: int) -> None:
+    """Reject a label matrix that is out of proportion to its file, which may not contain the zeros."""
+    if n_samples * n_labels > MAX_LABEL_ENTRIES:
+        raise DataFileError(
+            f"{file}: {n_samples:,} samples and {n_labels:,} labels are too many for a dense label matrix, which can "
+            f"have {MAX_LABEL_ENTRIES:,} entries. Keep only the most frequent labels, or fewer samples."
+        )
 
 
 def as_label_matrix(Y: NDArray[np.float64]) -> NDArray[Any] | None:

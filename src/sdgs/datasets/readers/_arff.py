@@ -1,37 +1,37 @@
-"""Reading ARFF files as Mulan and MEKA write them. liac-arff parses lines that were checked here."""
+"""Reading ARFF files as Weka, Mulan and MEKA write them: rows as numbers, and attributes as features and labels."""
 
-import csv
-import re
-from collections.abc import Callable, Iterator, Sequence
+import math
+from array import array
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
+from operator import gt
 from pathlib import Path
 from typing import Any
 
-import arff
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from sdgs._utils._row_norms import narrow_indices
-from sdgs.datasets._dataset import Dataset, as_label_matrix
+from sdgs.datasets._dataset import Dataset, as_label_matrix, check_label_matrix_size
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import FALSE_WORDS, TRUE_WORDS
-from sdgs.datasets.readers._open import MAX_BYTES, open_stream, read_lines
+from sdgs.datasets.readers._arff_syntax import (
+    ArffHeader,
+    ArffLines,
+    AttributeType,
+    read_header,
+    split_dense,
+    split_sparse,
+)
+from sdgs.datasets.readers._column_selection import first_repeated
+from sdgs.datasets.readers._number_parsing import FALSE_WORDS, TRUE_WORDS, abbreviate
+from sdgs.datasets.readers._open import MAX_BYTES, open_stream
 
 _MAX_CATEGORIES = 50  # a nominal attribute with more values is an identifier
-
-# liac-arff's own expression for {a,b,c} can take exponential time to reject a bad list. This one cannot, because its
-# parts are possessive.
-_NOMINAL = re.compile(
-    r"""\{\s*+(?:(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\s,'"{}]++)\s*+(?:,\s*+|(?=\})))*+\}\Z""", re.DOTALL
-)
-_ATTRIBUTE = re.compile(
-    r"""@attribute\s++(?P<name>'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\s{}%,]++)\s++(?P<type>.++)\Z""",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-AttributeType = str | tuple[str, ...]  # "number", "text", or the categories of a nominal attribute
+_MAX_IMPLIED_ENTRIES = 1 << 25  # of categories that sparse rows leave out; each takes 12 bytes
+_BLOCK_ENTRIES = 1 << 20  # of labels that are converted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,123 +70,132 @@ def load_arff(path: str | Path, *, labels: Sequence[str], max_bytes: int | None 
 
 def read_arff(path: Path, max_bytes: int | None) -> ArffTable:
     """Parse a file."""
-    lines = _CheckedLines(path, max_bytes)
-    try:
-        sparse = _CheckedLines(path, max_bytes).first_row_is_sparse()
-        content = arff.ArffDecoder().decode(iter(lines), return_type=arff.LOD_GEN if sparse else arff.DENSE_GEN)
-        types = tuple(_attribute_type(type_) for _, type_ in content["attributes"])
-        values = (_sparse_values if sparse else _dense_values)(content["data"], types)
-    except DataFileError:
-        raise
-    except arff.ArffException as error:
-        # liac-arff's line number is wrong for data, and its message is a format that text of the file can break.
-        raise lines.error(re.sub(r",? ?at line %d", "", error.message or "bad data").strip(" .")) from None
-    except (ValueError, IndexError, TypeError, OverflowError, KeyError, csv.Error) as error:
-        raise lines.error(f"not valid ARFF ({error})") from None
-    return ArffTable(_unquote(content["relation"]), tuple(lines.names), values, types)
+    with open_stream(path) as stream:
+        lines = ArffLines(stream, max_bytes)
+        header = read_header(lines)
+        rows = _Rows(lines, header)
+        first = next(iter(lines), "")
+        values = (rows.sparse if first.startswith("{") else rows.dense)(first)
+    return ArffTable(header.relation or "", tuple(header.attributes), values, tuple(header.attributes.values()))
 
 
-class _CheckedLines:
-    """The lines of a file, counted, and checked before liac-arff parses them."""
+class _Rows:
+    """The rows of a file as numbers: indices of categories, and NaN for missing values and text."""
 
-    def __init__(self, path: Path, max_bytes: int | None) -> None:
-        self.path, self.max_bytes = path, max_bytes
-        self.number, self.in_data = 0, False  # whether the lines so far include @data
-        self.names: dict[str, None] = {}  # of the attributes so far, in order
+    def __init__(self, lines: ArffLines, header: ArffHeader) -> None:
+        self._lines, self._names = lines, tuple(header.attributes)
+        self._converters = [_converter(type_) for type_ in header.attributes.values()]
+        self._numbers = array("q")  # the line of each row
+        # Rows with these are split with care. A question mark without quotes is a missing value, even if it is listed.
+        is_listed = any("?" in type_ for type_ in header.attributes.values() if isinstance(type_, tuple))
+        self._careful_marks = "{'\"\t_?" if is_listed else "{'\"\t_"
 
-    def error(self, problem: str) -> DataFileError:
-        return DataFileError(f"{self.path}, line {self.number}: {problem}.")
+    def dense(self, first: str) -> Any:
+        """All rows, of which ``first`` is the first; empty if there is none."""
+        lines = chain([first] if first else [], self._lines)
+        dtype = np.dtype((np.float64, (len(self._converters),)))
+        values: Any = np.fromiter(map(self._dense_row, lines), dtype=dtype)
+        self._check_finite(values, lambda i: i // len(self._converters))
+        return values
 
-    def first_row_is_sparse(self) -> bool:
-        return next((line[0] == "{" for line in self if self.in_data and line and line[0] != "%"), False)
+    def sparse(self, first: str) -> csr_array:
+        """The same for sparse rows, which leave out zeros and the first category, whose index is 0."""
+        data, indices, indptr = array("d"), array("i"), array("q", [0])
+        for line in chain([first], self._lines):
+            columns, values = self._sparse_row(line)
+            indices.extend(columns)
+            data.extend(values)
+            indptr.append(len(indices))
+        parts = (np.array(part) for part in (data, indices, indptr))
+        matrix = csr_array(tuple(parts), shape=(len(indptr) - 1, len(self._converters)))
+        self._check_finite(matrix.data, lambda i: int(np.searchsorted(indptr, i, side="right")) - 1)
+        matrix.eliminate_zeros()
+        return narrow_indices(matrix)
 
-    def __iter__(self) -> Iterator[str]:
-        with open_stream(self.path) as stream:
-            for text in read_lines(stream, self.max_bytes):
-                self.number += 1
-                line = text.strip()
-                if not self.in_data and line[:10].lower() == "@attribute":
-                    line = self._check_attribute(line)
-                yield line
-                self.in_data = self.in_data or line[:5].lower() == "@data"
+    def _dense_row(self, line: str) -> list[float]:
+        self._numbers.append(self._lines.number)
+        if not any(mark in line for mark in self._careful_marks):
+            cells = line.split(",")
+            if len(cells) == len(self._converters):
+                with suppress(ValueError, KeyError):  # missing values, spaces around categories, errors
+                    return [convert(cell) for convert, cell in zip(self._converters, cells, strict=True)]
+                with suppress(ValueError, KeyError):
+                    pairs = zip(self._converters, map(str.strip, cells), strict=True)
+                    return [math.nan if cell in ("?", "") else convert(cell) for convert, cell in pairs]
+        if line[0] == "{":
+            raise self._lines.error(
+                "a sparse row, {INDEX VALUE, ...}, after dense rows. Write all rows in the same way"
+            )
+        values = split_dense(self._lines, line)
+        if len(values) != len(self._converters):
+            raise self._lines.error(f"{len(values)} values, but there are {len(self._converters)} attributes")
+        return [self._convert(j, value) for j, value in enumerate(values)]
 
-    def _check_attribute(self, line: str) -> str:
-        match = _ATTRIBUTE.match(line)
-        if match is None:
-            raise self.error("not an attribute: expected @attribute NAME TYPE, with quotes around a name with spaces")
-        type_ = match["type"].strip()
-        if type_.startswith("{"):
-            if not _NOMINAL.match(type_):
-                raise self.error("the values of a nominal attribute must be {a,b,c}, with quotes around spaces")
-        elif type_.split()[0].lower() not in ("numeric", "real", "integer", "string"):
-            raise self.error(f"attributes of type {type_[:30]!r} are not supported")
-        name = _unquote(match["name"])
-        if name in self.names:
-            raise self.error(f"a second attribute named {name!r}")
-        self.names[name] = None
-        # liac-arff removes quotes that belong to the name. It gets a plain name, and the real one is kept here.
-        return f"@attribute a{len(self.names)} {type_}"
+    def _sparse_row(self, line: str) -> tuple[list[int], list[float]]:
+        self._numbers.append(self._lines.number)
+        if line[0] != "{":
+            raise self._lines.error("a dense row after sparse rows, {INDEX VALUE, ...}. Write all rows in the same way")
+        values: list[Any]
+        columns, values = split_sparse(self._lines, line)
+        if columns and max(columns) >= len(self._converters):
+            last = len(self._converters) - 1
+            raise self._lines.error(f"there is no attribute {max(columns)}; the last, counted from 0, is {last}")
+        if len(set(columns)) < len(columns):
+            raise self._lines.error("the row has two values of the same attribute")
+        if any(map(gt, columns, columns[1:])):
+            order = sorted(range(len(columns)), key=columns.__getitem__)
+            columns, values = [columns[i] for i in order], [values[i] for i in order]
+        if "_" not in line:
+            with suppress(TypeError, ValueError, KeyError):  # missing values, errors
+                return columns, [self._converters[j](value) for j, value in zip(columns, values, strict=True)]
+        return columns, [self._convert(j, value) for j, value in zip(columns, values, strict=True)]
 
+    def _convert(self, column: int, text: str | None) -> float:
+        if text is None:
+            return math.nan
+        convert, name = self._converters[column], self._names[column]
+        with suppress(ValueError, KeyError):
+            if convert is not float or "_" not in text:  # float() also accepts 2021_03
+                return convert(text)
+        problem = "not a number" if convert is float else "not one of its values"
+        raise self._lines.error(f"attribute {name!r}: {abbreviate(text)} is {problem}")
 
-def _unquote(name: str) -> str:
-    """A name without quotes and escapes."""
-    if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"":
-        name = name[1:-1]
-    return re.sub(r"\\(.)", r"\1", name)
-
-
-def _attribute_type(type_: Any) -> AttributeType:
-    if isinstance(type_, list):
-        return tuple("?" if value is None else str(value) for value in type_)
-    return "text" if type_ == "STRING" else "number"
-
-
-def _dense_values(rows: Any, types: Sequence[AttributeType]) -> NDArray[np.float64]:
-    """All rows as float64: numbers, indices of categories, and NaN for missing values and text."""
-    converters = [_converter(type_) for type_ in types]
-    return np.fromiter(
-        ([np.nan if value is None else to(value) for value, to in zip(row, converters, strict=True)] for row in rows),
-        dtype=np.dtype((np.float64, (len(types),))),
-    )
-
-
-def _sparse_values(rows: Any, types: Sequence[AttributeType]) -> csr_array:
-    """The same for sparse rows, which leave out zeros and the first category, whose index is 0."""
-    converters = [_converter(type_) for type_ in types]
-    data, indices, indptr = [], [], [0]
-    for row in rows:
-        for column, value in sorted(row.items()):
-            indices.append(column)
-            data.append(np.nan if value is None else converters[column](value))
-        indptr.append(len(indices))
-    shape = (len(indptr) - 1, len(types))
-    matrix = csr_array((np.asarray(data, dtype=np.float64), np.asarray(indices, dtype=np.int32), indptr), shape=shape)
-    matrix.eliminate_zeros()
-    return matrix
+    def _check_finite(self, values: NDArray[np.float64], row_of: Callable[[int], int]) -> None:
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            self._lines.number = self._numbers[row_of(int(infinite[0]))]
+            raise self._lines.error("there is an infinite value. Write ? if it is not known")
 
 
-def _converter(type_: AttributeType) -> Callable[[Any], float]:
+def _converter(type_: AttributeType) -> Callable[[str], float]:
     if type_ == "number":
         return float
     if type_ == "text":
-        return lambda _: np.nan
-    index_of = {value: float(i) for i, value in enumerate(type_)}
-    return lambda value: index_of[value]
+        return lambda _: math.nan
+    return {value: float(i) for i, value in enumerate(type_)}.__getitem__
 
 
-def arff_dataset(table: ArffTable, labels: list[str], path: Path) -> Dataset:
-    """Columns of a table as features and labels; without labels ``Y`` is None."""
+def arff_dataset(table: ArffTable, labels: list[str], path: Path, drop: Collection[str] = ()) -> Dataset:
+    """Columns of a table as features and labels, without attributes to drop; without labels ``Y`` is None."""
     column_of = {name: i for i, name in enumerate(table.names)}
     unknown = [name for name in labels if name not in column_of]
     if unknown:
         raise DataFileError(
             f"{path}: no attribute is named {unknown[0]!r}, which should be a label. Check the names of the labels."
         )
-    if len(set(labels)) < len(labels):
+    if first_repeated(labels) is not None:
         raise DataFileError(f"{path}: two labels have the same name.")
     columns = csc_array(table.values) if issparse(table.values) else table.values
     label_columns = [column_of[name] for name in labels]
-    X, feature_names, dropped = _features(table, columns, sorted(set(column_of.values()) - set(label_columns)))
+    X, feature_names, dropped = _features(
+        table, columns, sorted(set(column_of.values()) - set(label_columns)), drop, path
+    )
+    repeated = first_repeated(feature_names)
+    if repeated is not None:
+        raise DataFileError(
+            f"{path}: two features are named {repeated!r}: an attribute, and the feature ATTRIBUTE=VALUE of a nominal "
+            "attribute. Rename one of the attributes, or drop it."
+        )
     return Dataset(
         X=X,
         Y=_labels(table, columns, label_columns, path),
@@ -198,11 +207,12 @@ def arff_dataset(table: ArffTable, labels: list[str], path: Path) -> Dataset:
 
 
 def _features(
-    table: ArffTable, columns: Any, feature_columns: list[int]
+    table: ArffTable, columns: Any, feature_columns: list[int], drop: Collection[str], path: Path
 ) -> tuple[Any, list[str], list[tuple[str, str]]]:
     """X, the names of its columns, and the attributes that were dropped."""
     parts, names, dropped = [], [], []
     unchanged: list[int] = []  # consecutive columns that are features as they stand, sliced together
+    n, n_encoded = table.values.shape[0], 0
 
     def flush() -> None:
         if unchanged:
@@ -211,7 +221,7 @@ def _features(
 
     for i in feature_columns:
         name, type_ = table.names[i], table.types[i]
-        reason = _reason_to_drop(type_)
+        reason = "dropped, as requested" if name in drop else _reason_to_drop(type_)
         if reason:
             dropped.append((name, reason))
             continue
@@ -221,33 +231,60 @@ def _features(
             names.append(name)
             continue
         flush()
-        category = _dense_column(columns, i)
-        if binary is not None:
-            parts.append(_take(binary, category)[:, None])
-            names.append(name)
-        else:
-            parts.append(np.where(np.isnan(category)[:, None], np.nan, category[:, None] == np.arange(len(type_))))
-            names.extend(f"{name}={value}" for value in type_)
+        n_encoded += 1
+        if issparse(columns) and n * n_encoded > _MAX_IMPLIED_ENTRIES:
+            raise DataFileError(
+                f"{path}: the categories of {n_encoded} and more nominal attributes are too many for the {n} sparse "
+                "rows, because each row has one of each. Write them as numeric attributes, or drop them."
+            )
+        part = _encode_categories(_dense_columns(columns, [i])[:, 0], type_, binary)
+        parts.append(csr_array(part) if issparse(columns) else part)
+        names.extend([name] if binary is not None else [f"{name}={value}" for value in type_])
     flush()
-    parts = parts or [np.zeros((table.values.shape[0], 0))]
+    parts = parts or [np.zeros((n, 0))]
     if issparse(table.values):
         return narrow_indices(hstack([csr_array(part) for part in parts], format="csr")), names, dropped
     return np.hstack(parts), names, dropped
 
 
+def _encode_categories(
+    category: NDArray[np.float64], values: tuple[str, ...], binary: tuple[float, ...] | None
+) -> NDArray[np.float64]:
+    """One 0/1 column for categories that mean yes and no, otherwise one per category."""
+    if binary is not None:
+        return _take(binary, category)[:, None]
+    return np.where(np.isnan(category)[:, None], np.nan, category[:, None] == np.arange(len(values)))
+
+
 def _labels(table: ArffTable, columns: Any, label_columns: list[int], path: Path) -> NDArray[Any] | None:
-    Y = np.empty((table.values.shape[0], len(label_columns)))
-    for j, i in enumerate(label_columns):
-        values, binary = _dense_column(columns, i), _binary_values(table.types[i])
-        Y[:, j] = values if binary is None else _take(binary, values)
-        is_readable = table.types[i] == "number" or binary is not None
-        if not is_readable or not np.isin(Y[~np.isnan(Y[:, j]), j], (0, 1)).all():
-            raise DataFileError(f"{path}: label {table.names[i]!r} must be 0 or 1 (or yes or no) in all samples.")
-    return as_label_matrix(Y)
+    n = table.values.shape[0]
+    check_label_matrix_size(str(path), n, len(label_columns))
+    step = max(_BLOCK_ENTRIES // max(n, 1), 1)
+    blocks: list[NDArray[Any]] = [np.empty((n, 0), dtype=np.int8)]
+    for start in range(0, len(label_columns), step):
+        block_columns = label_columns[start : start + step]
+        Y = _dense_columns(columns, block_columns)
+        for j, i in enumerate(block_columns):
+            binary = _binary_values(table.types[i])
+            if binary is not None:
+                Y[:, j] = _take(binary, Y[:, j])
+            elif table.types[i] != "number":
+                raise _not_binary(table.names[i], path)
+        missing = np.isnan(Y)
+        wrong = np.flatnonzero(~(missing | (Y == 0) | (Y == 1)).all(axis=0))
+        if wrong.size:
+            raise _not_binary(table.names[block_columns[wrong[0]]], path)
+        blocks.append(Y if missing.any() else Y.astype(np.int8))
+    return as_label_matrix(np.hstack(blocks))
 
 
-def _dense_column(columns: Any, i: int) -> NDArray[np.float64]:
-    return np.asarray(columns[:, [i]].toarray() if issparse(columns) else columns[:, i]).reshape(-1)
+def _not_binary(label: str, path: Path) -> DataFileError:
+    return DataFileError(f"{path}: label {label!r} must be 0 or 1 (or yes or no) in all samples.")
+
+
+def _dense_columns(columns: Any, indices: list[int]) -> NDArray[np.float64]:
+    selected = columns[:, indices]  # a copy
+    return np.asarray(selected.toarray() if issparse(selected) else selected)
 
 
 def _take(values: tuple[float, ...], category: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,12 +1,13 @@
 """Selecting columns by name or pattern, with suggestions where a name does not exist."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from sdgs.datasets._errors import DataFileError
 
 _MAX_NAMES_SHOWN = 6
+_MAX_NAMES_COMPARED = 10_000  # in search of similar ones, because each takes about 10 us
 
 
 def match_columns(patterns: Sequence[str], names: Sequence[str], file: str, role: str = "label") -> list[str]:
@@ -26,10 +27,20 @@ def match_columns(patterns: Sequence[str], names: Sequence[str], file: str, role
     return list(matched)
 
 
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that occurs a second time; None if all are different."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def suggest_similar(name: str, names: Sequence[str]) -> str:
     """A sentence with the names that are similar, or with all names if none is."""
     by_lower_case: dict[str, list[str]] = {}
-    for existing in names:
+    for existing in names[:_MAX_NAMES_COMPARED]:
         by_lower_case.setdefault(existing.lower().strip(), []).append(existing)
     matches = get_close_matches(name.lower().strip(), list(by_lower_case), n=5, cutoff=0.6)
     similar = [existing for match in matches for existing in by_lower_case[match]]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import BadCellError, parse_binary, parse_numbers
+from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
 from sdgs.datasets.readers._open import BLOCK_BYTES, STDIN, Stream, open_stream, read_lines
 
 _BYTES_PER_CELL = 16  # of text, about
@@ -235,8 +235,3 @@ def open_table(
         raise DataFileError("Parquet cannot be read from standard input. Name a file, or use CSV.")
     else:
         yield ParquetSource(path, max_bytes, block_bytes)
-
-
-def abbreviate(text: str) -> str:
-    """The text of a cell in messages."""
-    return repr(text if len(text) <= 40 else f"{text[:40]}...")

@@ -1,6 +1,8 @@
 """ARFF files in the conventions of Mulan and MEKA, which say which attributes are labels."""
 
+import io
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
@@ -13,6 +15,7 @@ from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import ArffTable, arff_dataset, read_arff
 from sdgs.datasets.readers._open import MAX_BYTES, open_stream
 
+_MAX_XML_BYTES = 1 << 26  # after decompression: a million labels
 _LABEL_COUNT = re.compile(r"-[cC]\s+(-?\d{1,9})\b")
 
 
@@ -33,8 +36,8 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int | None = MAX
     -------
     Dataset
     """
-    labels = read_label_names(Path(xml))
-    return arff_dataset(read_arff(Path(arff), max_bytes), labels, Path(arff))
+    table = read_arff(Path(arff), max_bytes)
+    return arff_dataset(table, match_label_names(read_label_names(Path(xml)), table.names), Path(arff))
 
 
 def load_meka(arff: str | Path, *, max_bytes: int | None = MAX_BYTES) -> Dataset:
@@ -61,7 +64,7 @@ def load_meka(arff: str | Path, *, max_bytes: int | None = MAX_BYTES) -> Dataset
             f"{path}: the relation {table.relation[:60]!r} does not have the number of labels (as in '-C 6'). "
             "If an XML file names the labels, use load_mulan; if you know their names, load_arff."
         )
-    return meka_dataset(table, path)
+    return arff_dataset(*meka_labels(table, path), path)
 
 
 def has_label_count(table: ArffTable) -> bool:
@@ -70,8 +73,8 @@ def has_label_count(table: ArffTable) -> bool:
     return option is not None and "filters.unsupervised.attribute" not in table.relation[option.end() :]
 
 
-def meka_dataset(table: ArffTable, path: Path) -> Dataset:
-    """Features and labels of a table whose relation has the number of labels."""
+def meka_labels(table: ArffTable, path: Path) -> tuple[ArffTable, list[str]]:
+    """The labels of a table whose relation has their number, and the table with the rest of the relation."""
     option = _LABEL_COUNT.search(table.relation)
     assert option is not None
     count = int(option[1])
@@ -81,15 +84,39 @@ def meka_dataset(table: ArffTable, path: Path) -> Dataset:
             "attributes. Correct the number after -C."
         )
     labels = table.names[:count] if count > 0 else table.names[count:]
-    name = table.relation[: option.start()].strip().rstrip(":")
-    return replace(arff_dataset(table, list(labels), path), name=name)
+    return replace(table, relation=table.relation[: option.start()].strip().rstrip(":")), list(labels)
+
+
+def match_label_names(labels: Sequence[str], attributes: Sequence[str]) -> list[str]:
+    """The attribute of each label: the one of the same name, or else the only one of the same name without escapes.
+
+    Some XML files have names as they are in the ARFF file, with quotes and backslashes. A label without an attribute
+    stays as it is.
+    """
+    existing = set(attributes)
+    if existing.issuperset(labels):
+        return list(labels)
+    attributes_of: dict[str, list[str]] = {}
+    for name in attributes:
+        attributes_of.setdefault(_plain(name), []).append(name)
+    candidates = (attributes_of.get(_plain(label), []) for label in labels)
+    return [
+        names[0] if label not in existing and len(names) == 1 else label
+        for label, names in zip(labels, candidates, strict=True)
+    ]
+
+
+def _plain(name: str) -> str:
+    """A name without quotes around it, escapes and surrounding spaces."""
+    return re.sub(r"\\(.)", r"\1", re.sub(r"""^(['"])(.*)\1$""", r"\2", name.strip()))
 
 
 def read_label_names(path: Path) -> list[str]:
     """The names in Mulan's XML file of labels, in their order."""
     with open_stream(path) as stream:
         try:
-            nodes = [node for _, node in iterparse(stream.file, events=("start",), forbid_dtd=True)]
+            content = io.BytesIO(stream.read_all(_MAX_XML_BYTES))
+            nodes = [node for _, node in iterparse(content, events=("start",), forbid_dtd=True)]
         except (ParseError, DefusedXmlException, ValueError) as error:
             raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
     labels = [node.get("name") for node in nodes if node.tag.rsplit("}", 1)[-1] == "label"]

@@ -87,3 +87,8 @@ def _parse_binary_cell(cell: str) -> float | None:
         return {0.0: 0.0, 1.0: 1.0}.get(float(text))
     except ValueError:
         return None
+
+
+def abbreviate(text: str) -> str:
+    """The text of a cell in messages."""
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")

@@ -2,10 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
@@ -14,7 +11,7 @@ from sdgs.datasets.readers._column_selection import join_names, match_columns
 from sdgs.datasets.readers._csv_parquet import open_table
 from sdgs.datasets.readers._formats import TABLE_FORMATS, check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import LabelGuess
-from sdgs.datasets.readers._mulan_meka import has_label_count, meka_dataset, read_label_names
+from sdgs.datasets.readers._mulan_meka import has_label_count, match_label_names, meka_labels, read_label_names
 from sdgs.datasets.readers._open import COMPRESSION_SUFFIXES, MAX_BYTES, display_name
 from sdgs.datasets.readers._svmlight import load_svmlight
 from sdgs.datasets.readers._table_dataset import guess_labels_of, table_dataset
@@ -122,13 +119,14 @@ def _read_arff(
     path: Path, labels: Sequence[str] | None, xml: str | Path | None, drop: Sequence[str], max_bytes: int | None
 ) -> Dataset:
     table = read_arff(path, max_bytes)
+    dropped = set(match_columns(drop, table.names, str(path), "column to drop"))
     label_file = _find_label_file(path) if xml is None else Path(xml)
     if labels is not None:
-        data = arff_dataset(table, match_columns(labels, table.names, str(path)), path)
+        label_names = match_columns(labels, table.names, str(path))
     elif label_file is not None:  # before the relation, which may be copied from a file with other attributes
-        data = arff_dataset(table, read_label_names(label_file), path)
+        label_names = match_label_names(read_label_names(label_file), table.names)
     elif has_label_count(table):
-        data = meka_dataset(table, path)
+        table, label_names = meka_labels(table, path)
     else:
         raise DataFileError(
             f"{path}: which attributes are labels? Its relation does not have their number (as in '-C 6', with no "
@@ -136,22 +134,14 @@ def _read_arff(
             f"command line --labels-from), or the labels (labels=[...], --labels). The last attributes are "
             f"{join_names(table.names[-6:])}."
         )
-    drop_names = set(match_columns(drop, table.names, str(path), "column to drop"))
-    # A nominal attribute may be several features, named ATTRIBUTE=VALUE.
-    keep = [
-        i
-        for i, name in enumerate(data.feature_names)
-        if name not in drop_names and name.rpartition("=")[0] not in drop_names
-    ]
-    if len(keep) == len(data.feature_names):
-        return data
-    reasons = ((name, "dropped, as requested") for name in table.names if name in drop_names)
-    return replace(
-        data,
-        X=data.X[:, np.asarray(keep, dtype=np.intp)],
-        feature_names=tuple(data.feature_names[i] for i in keep),
-        dropped=(*data.dropped, *reasons),
-    )
+    conflicts = [name for name in label_names if name in dropped]
+    if conflicts:
+        raise DataFileError(f"{path}: {join_names(conflicts)} cannot be both a label and dropped.")
+    data = arff_dataset(table, label_names, path, dropped)
+    if not data.feature_names:
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in data.dropped[:3])
+        raise DataFileError(f"{path}: no attribute is left as a feature ({reasons or 'all are labels'}).")
+    return data
 
 
 def _stem(path: Path) -> str:

@@ -20,6 +20,7 @@ from sdgs.datasets.readers._svmlight import svmlight_blocks
 from sdgs.datasets.readers._table_dataset import match_list_column, read_matrix
 
 _ARFF_BLOCK_ROWS = 4096
+_MAX_DIGITS = 19  # of numbers in svmlight files
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +148,9 @@ def _table_blocks(
 
 
 def _check_label_columns(source: TableSource, labels: Sequence[str]) -> None:
+    existing = set(source.names)
     for name in labels:
-        if name not in source.names:
+        if name not in existing:
             raise DataFileError(
                 f"{source.name}: no column is named {name!r}, which is a label of the model. "
                 f"{suggest_similar(name, source.names)} If one column lists the labels, name it (label_column=..., on "
@@ -158,7 +160,8 @@ def _check_label_columns(source: TableSource, labels: Sequence[str]) -> None:
 
 def _arff_blocks(path: Path, features: Sequence[str], labels: Sequence[str], with_labels: bool) -> Iterator[Block]:
     table = read_arff(path, None)
-    existing_labels = [name for name in labels if name in set(table.names)]
+    attributes = set(table.names)
+    existing_labels = [name for name in labels if name in attributes]
     data = arff_dataset(table, list(labels) if with_labels else existing_labels, path)
     columns = _column_indices(features, data.feature_names, str(path))
     known = set(features)
@@ -190,7 +193,7 @@ def _svmlight_blocks(
 
 def _as_range(names: Sequence[str], kind: str, path: str | Path) -> range:
     """Names that are consecutive numbers."""
-    if names and names[0].isdecimal():
+    if names and names[0].isdecimal() and len(names[0]) < _MAX_DIGITS:
         numbers = range(int(names[0]), int(names[0]) + len(names))
         if all(name == str(number) for name, number in zip(names, numbers, strict=True)):
             return numbers

@@ -16,11 +16,13 @@ from scipy.sparse import csr_array, vstack
 from sklearn.datasets import load_svmlight_file
 
 from sdgs._utils._row_norms import narrow_indices
-from sdgs.datasets._dataset import Dataset
+from sdgs.datasets._dataset import Dataset, check_label_matrix_size
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._open import BLOCK_BYTES, Stream, open_stream, read_line_blocks
 
-_MAX_LABELS = 10_000_000
+# Names are made for all numbers up to the largest, so that a short file could claim all memory.
+_MAX_LABELS = 1 << 20
+_MAX_FEATURES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: 
         Plain, or compressed with gzip, bzip2, xz or zstd.
     n_features, n_labels : int or None
         Number of features and labels, for files in which the last ones may not occur, such as test files. Default: as
-        many as occur.
+        many as occur; at most 2,097,152 features and 1,048,576 labels.
 
     Returns
     -------
@@ -77,6 +79,14 @@ def load_svmlight(path: str | Path, *, n_features: int | None = None, n_labels: 
     base = int(all(indices.min(initial=1) > 0 for indices in features))
     p = _size(path, "feature", max(indices.max(initial=base - 1) for indices in features) + 1 - base, n_features)
     k = _size(path, "label", max(indices.max(initial=-1) for indices in labels) + 1, n_labels)
+    if n_features is None and p > _MAX_FEATURES:
+        raise DataFileError(
+            f"{path}: the largest number of a feature is {p + base - 1}; there can be {_MAX_FEATURES} features. Number "
+            "the features that occur from 1, or pass n_features if there are so many."
+        )
+    if p == 0:
+        raise DataFileError(f"{path}: there are no features, only labels. Write INDEX:VALUE pairs after the labels.")
+    check_label_matrix_size(str(path), sum(block.labels.shape[0] for block in blocks), k)
     return Dataset(
         X=narrow_indices(vstack([block.X(range(base, base + p))[0] for block in blocks], format="csr")),
         Y=np.concatenate([block.Y(range(k))[0].toarray() for block in blocks]) if k else None,

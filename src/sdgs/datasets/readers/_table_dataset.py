@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sdgs.datasets._dataset import Dataset, as_label_matrix
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_selection import join_names, match_columns
-from sdgs.datasets.readers._csv_parquet import RowBlock, TableSource, abbreviate
+from sdgs.datasets.readers._csv_parquet import RowBlock, TableSource
 from sdgs.datasets.readers._label_lists import (
     LabelGuess,
     binarize_lists,
@@ -19,7 +19,7 @@ from sdgs.datasets.readers._label_lists import (
     guess_label_columns,
     split_labels,
 )
-from sdgs.datasets.readers._number_parsing import BadCellError, count_text_cells
+from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, count_text_cells
 
 _MAX_TYPO_SHARE = 0.1  # of a column of numbers; a column with more text is not one
 
