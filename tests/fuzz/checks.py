@@ -13,7 +13,7 @@ _MAX_MESSAGE_LENGTH = 2000
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
 _FORBIDDEN = {"os.system", "os.exec", "os.fork", "socket.connect", "socket.bind"}
-_CACHES = ("__pycache__", "/dev/")  # of compiled code, which Python and Numba write; and devices
+_IGNORED = ("__pycache__", "/dev/", "/proc/self/")  # caches of compiled code, which Python and Numba write; devices
 
 
 class Watch:
@@ -37,7 +37,7 @@ class Watch:
         else:
             return
         for path in map(os.path.abspath, map(os.fsdecode, paths)):
-            if not f"{path}{os.sep}".startswith(self.folder) and not any(part in path for part in _CACHES):
+            if not f"{path}{os.sep}".startswith(self.folder) and not any(part in path for part in _IGNORED):
                 self.events.append(f"{event}: {path}")
 
     def check(self):

@@ -1,10 +1,10 @@
 """The result of a run: a table per target, and a folder per finding with its files and the command that repeats it."""
 
+import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
 
 from fuzz.checks import CLEAN_ERROR, VALID
-from fuzz.runner import copy_files
 
 _MAX_EXAMPLES = 3  # of findings in the same place
 
@@ -17,8 +17,8 @@ class Summary:
         self.outcomes, self.slowest, self.largest = defaultdict(Counter), defaultdict(float), defaultdict(int)
         self.places = defaultdict(list)  # records of findings by target and place
 
-    def add(self, record, files):
-        """Take one record; ``files`` is the folder of the case."""
+    def add(self, record):
+        """Take one record."""
         target = record["target"]
         self.outcomes[target][record["outcome"]] += 1
         self.slowest[target] = max(self.slowest[target], record["seconds"])
@@ -27,12 +27,12 @@ class Summary:
             same = self.places[target, record["place"]]
             same.append(record)
             if len(same) <= _MAX_EXAMPLES:
-                self._store(record, files)
+                self._store(record)
 
-    def _store(self, record, files):
+    def _store(self, record):
         folder = self.folder / f"{record['target']}-{record['case']}"
-        if files.is_dir():
-            copy_files(files, folder)
+        if Path(record["files"]).is_dir():
+            shutil.copytree(record["files"], folder, symlinks=True, dirs_exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "finding.txt").write_text(
             f"{record['message']}\n\nTo repeat it: {self.command(record)}\n\n{record['traceback']}", errors="replace"
@@ -48,8 +48,8 @@ class Summary:
         return sum(map(len, self.places.values()))
 
     def text(self):
-        """The table, and one line per place of findings."""
-        lines = [f"{'target':<22}{'cases':>8}{'valid':>8}{'errors':>8}{'findings':>9}{'slowest':>10}{'memory':>10}"]
+        """The table, with the slowest case and the one with the largest memory; and one entry per place of findings."""
+        lines = [f"{'target':<22}{'cases':>8}{'valid':>8}{'errors':>8}{'findings':>9}{'CPU':>10}{'memory':>10}"]
         for target, count in self.outcomes.items():
             lines.append(
                 f"{target:<22}{count.total():>8}{count[VALID]:>8}{count[CLEAN_ERROR]:>8}{count['finding']:>9}"

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,20 +11,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from fuzz.draw import generator  # noqa: F401  (checks here that the package can be imported by workers)
 
-MAX_SECONDS = 10  # per case
+MAX_SECONDS = 10  # of processor time per case, because other processes may slow it down
+_MAX_WALL_SECONDS = 60  # per case
 _MAX_START_SECONDS = 300  # of a worker, which may have to compile
 _TESTS = Path(__file__).parents[1]
 
 
 def run(cases, *, seed=0, n_workers=2, on_record):
-    """Run cases, pairs (target, number); ``on_record(record, folder)`` gets each result, and the folder of its files."""
+    """Run cases, pairs (target, number); ``on_record`` gets the record of each, in which "files" is the folder of a finding."""
     lock = threading.Lock()
 
-    def record_safely(record, folder):
+    def record_safely(record):
         with lock:
-            on_record(record, folder)
+            on_record(record)
 
     with TemporaryDirectory(prefix="sdgs-fuzz-") as scratch:
         supervisors = [
@@ -43,28 +42,30 @@ def _supervise(cases, seed, folder, on_record):
     done = 0
     while done < len(cases):
         with _WorkerProcess(folder, seed, cases[done:]) as worker:
-            if worker.read(_MAX_START_SECONDS) is None:
-                on_record(worker.failure("setup", -1, "the worker did not start"), folder)
+            if worker.read(_MAX_START_SECONDS, _MAX_START_SECONDS) is None:
+                on_record(worker.failure("setup", 0, "the worker did not start"))
                 return
             while done < len(cases):
-                record = worker.read(MAX_SECONDS)
+                record = worker.read(MAX_SECONDS, _MAX_WALL_SECONDS)
                 name, case = cases[done]
                 done += 1
                 if record is None:
-                    on_record(worker.failure(name, case), folder / "case")
+                    on_record(worker.failure(name, case))
                     break
-                on_record(record, folder / "case")
+                on_record(record)
 
 
 class _WorkerProcess:
     """A worker, with a pipe of its own for records, because libraries may print to the standard streams."""
 
     def __init__(self, folder, seed, cases):
+        self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "home").mkdir(exist_ok=True)
         home = str(folder / "home")
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "MPLCONFIGDIR": home}
         environment |= {"HOME": home, "TMPDIR": home, "COLUMNS": "120"}
+        environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # pyarrow's own reserves 1 GiB at first use
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_TESTS), os.environ.get("PYTHONPATH")]))
         self._log = open(folder / "log.txt", "w+")  # noqa: SIM115  (closed in __exit__)
         self._reader, writer = os.pipe()
@@ -90,18 +91,25 @@ class _WorkerProcess:
         os.close(self._reader)
         self._log.close()
 
-    def read(self, seconds):
+    def read(self, cpu_seconds, wall_seconds):
         """The next record; None if the worker takes longer or dies."""
-        end = monotonic() + seconds
+        end, cpu_start = monotonic() + wall_seconds, self._cpu_seconds()
         while not self._lines:
-            if not select.select([self._reader], [], [], max(end - monotonic(), 0))[0]:
-                self._timed_out = True
-                return None
+            if not select.select([self._reader], [], [], 0.5)[0]:
+                if monotonic() > end or self._cpu_seconds() - cpu_start > cpu_seconds:
+                    self._timed_out = True
+                    return None
+                continue
             part = os.read(self._reader, 1 << 16)
             if not part:
                 return None
             *self._lines, self._rest = (self._rest + part).split(b"\n")
         return json.loads(self._lines.pop(0))
+
+    def _cpu_seconds(self):
+        """Processor time of the worker so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def failure(self, name, case, problem=None):
         """The record of a case that hangs or has killed the worker, with the traceback that it leaves."""
@@ -118,9 +126,5 @@ class _WorkerProcess:
         text = self._log.read()[-20_000:]
         frame = next((line.strip() for line in text.splitlines() if f"{os.sep}sdgs{os.sep}" in line), "")
         record = {"target": name, "case": case, "outcome": "finding", "place": f"{problem} {frame}", "message": problem}
+        record["files"] = str(self._folder / "case")
         return record | {"traceback": text, "seconds": MAX_SECONDS if self._timed_out else 0, "memory": 0}
-
-
-def copy_files(source, target):
-    """Copy the files of a case."""
-    shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)

@@ -13,7 +13,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 from fuzz import checks
 from fuzz.draw import generator
@@ -24,7 +24,7 @@ class Worker:
     """Runs cases in ``folder / "case"``, which is the working directory."""
 
     def __init__(self, folder, seed, names):
-        self.seed, self.case_folder = seed, folder / "case"
+        self.seed, self.case_folder, self.findings = seed, folder / "case", folder / "findings"
         self._empty_case_folder()
         self.targets = {name: load_target(name) for name in names}
         for target in self.targets.values():
@@ -45,7 +45,7 @@ class Worker:
         self._empty_case_folder()
         record = {"target": name, "case": case}
         checks.limit_memory()
-        memory, n_files, start = checks.resident_memory(), checks.open_files(), perf_counter()
+        memory, n_files, start = checks.resident_memory(), checks.open_files(), process_time()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -54,10 +54,16 @@ class Worker:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            record |= {"outcome": "finding", **describe(error)}
+            record |= {"outcome": "finding", **describe(error), "files": self._keep_files(f"{name}-{case}")}
         finally:
             self._unraisable.clear()
-        return record | {"seconds": perf_counter() - start, "memory": max(checks.peak_memory() - memory, 0)}
+        return record | {"seconds": process_time() - start, "memory": max(checks.peak_memory() - memory, 0)}
+
+    def _keep_files(self, name):
+        """Put the files of a finding aside, because the next case empties the folder."""
+        copy = self.findings / name
+        shutil.copytree(self.case_folder, copy, symlinks=True, dirs_exist_ok=True)
+        return str(copy)
 
     def _check_after(self, n_files):
         self.watch.check()
