@@ -1,0 +1,65 @@
+"""Model files: a file loads into a model that predicts, and can be saved again, or gives a ModelFileError."""
+
+import warnings
+
+import numpy as np
+from scipy.sparse import issparse
+
+import sdgs
+from fuzz.checks import VALID, check_error, only_changes
+from fuzz.containers import mutate_container
+from fuzz.draw import pick
+from fuzz.small_models import model_contents
+from sdgs import ModelFileError
+
+_SAMPLES = np.abs(np.random.default_rng(1).standard_normal((3, 64)))
+
+
+def prepare():
+    model_contents()
+
+
+def run_case(rng, folder):
+    content = pick(rng, model_contents())
+    return check_content(mutate_container(content, rng), folder)
+
+
+def check_content(content, folder):
+    path = folder / "model.sdgs"
+    path.write_bytes(content)
+    with only_changes(folder):
+        try:
+            model = sdgs.load(path)
+        except ModelFileError as error:
+            return check_error(error)
+    model.get_params()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        answers = check_predictions(model)
+        with only_changes(folder, "again.sdgs"):
+            model.save(folder / "again.sdgs")
+        again = check_predictions(sdgs.load(folder / "again.sdgs"))
+    for method, answer in answers.items():
+        same = np.array_equal(answer, again[method], equal_nan=answer.dtype.kind == "f")
+        assert same, f"{method} of a model that was saved and loaded is different"
+    return VALID
+
+
+def check_predictions(model):
+    """The answers of all methods, after a check of their shapes and values."""
+    n, p, k = len(_SAMPLES), model.n_features_in_, len(model.classes_)
+    X = _SAMPLES[:, :p] if p <= _SAMPLES.shape[1] else np.ones((n, p))
+    answers = {}
+    for method in ("predict", "predict_proba", "decision_function", "transform", "contributions"):
+        if hasattr(model, method):
+            answer = getattr(model, method)(X)
+            answers[method] = answer.toarray() if issparse(answer) else np.asarray(answer)
+    assert answers["predict"].shape[0] == n, "predict has another number of samples"
+    for method, answer in answers.items():
+        finite = answer.dtype.kind not in "fc" or np.isfinite(answer).all()
+        assert finite, f"{method} is not finite"
+    if "predict_proba" in answers:
+        probabilities = answers["predict_proba"]
+        assert probabilities.shape == (n, k), f"probabilities have shape {probabilities.shape}"
+        assert ((probabilities >= 0) & (probabilities <= 1)).all(), "a probability is not between 0 and 1"
+    return answers
