@@ -42,7 +42,7 @@ def test_a_column_that_was_constant_does_not_count(samples, dtype, constant):
     changed[:, 4] = 5.2e4 if np.isnan(constant) else 1.04 * constant + 1
     scaled, norms = scaling.transform(changed)
     expected, _ = scaling.transform(np.where(np.arange(5) == 4, np.nan_to_num(constant), X).astype(dtype))
-    np.testing.assert_allclose(scaled, expected, atol=1e-20)
+    np.testing.assert_allclose(scaled, expected, atol=1e-15)
     assert np.isfinite(scaling.inverse_transform(scaled, norms)).all()
 
 

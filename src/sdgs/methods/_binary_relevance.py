@@ -12,7 +12,6 @@ from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._validation import check_int, check_n_jobs, check_number
 from sdgs.estimators._base import MultiLabelClassifier
 
-
 # LIBLINEAR squares C * ||X||^2, and never ends once that overflows.
 _MAX_WEIGHTED_NORM = 1e100
 

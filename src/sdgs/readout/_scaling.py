@@ -94,8 +94,8 @@ def fit_scaling(statistics: ColumnStatistics | None, scaling: str | None) -> Sca
 def _standard_scaler(statistics: ColumnStatistics) -> StandardScaler:
     """The scaler that scikit-learn fits, except for columns that are constant or have no observed entry.
 
-    Nothing was learnt about those, and scikit-learn would leave them in their own units, in which a new value may exceed
-    all other columns. Their scale is so large that no value counts, and finite, so that scaling can be inverted.
+    Nothing was learnt about those, and scikit-learn would leave them in their own units, in which a new value may
+    exceed all other columns. Their scale is so large that no value counts, and finite, so that scaling can be inverted.
     """
     if statistics.sparse:
         raise ValueError('scaling="columns" would fill sparse X with non-zeros. Pass X dense, or use "rows".')
