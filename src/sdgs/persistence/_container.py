@@ -7,7 +7,7 @@
     the rest   the arrays, one after the other, without a gap
 
 There is no compression, no path and no code in it: reading takes memory in proportion to the size of the file, writes
-nothing, and runs nothing. docs/model-format.md specifies it.
+nothing, and runs nothing. docs/model-format.md specifies it, with the factor.
 """
 
 import json
@@ -31,6 +31,7 @@ _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 _CHECKSUM = "sha256"  # of all bytes before it
 _CHECKSUM_SIZE = 32
 _METADATA = "__metadata__"
+_MAX_REASON_LENGTH = 500
 _MAX_HEADER_BYTES = 100_000_000  # as for safetensors
 _MAX_DIMENSION = 1 << 48  # more than a file can hold, less than numpy's limit
 
@@ -109,8 +110,12 @@ def read(path: Path, kind: str, versions: Collection[int]) -> Content:
         with path.open("rb") as file:
             return _read(file, path.stat().st_size, kind, versions)
     except CONTENT_ERRORS as error:
-        reason = str(error) or type(error).__name__
-        raise ModelFileError(f"{path} cannot be read as {kind}: {reason}") from None
+        raise ModelFileError(f"{path} cannot be read as {kind}: {reason_of(error)}") from None
+
+
+def reason_of(error: BaseException) -> str:
+    """What is wrong with a file, in a line: errors may quote what the file holds, which may be of any length."""
+    return (str(error) or type(error).__name__)[:_MAX_REASON_LENGTH]
 
 
 def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Content:
@@ -200,6 +205,7 @@ class CheckedArrays:
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self._remaining = dict(arrays)
+        self.n_bytes = sum(array.nbytes for array in arrays.values())
 
     def take(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> Array:
         """An array of floats (``kind`` "f"), integers ("i") or either ("fi"); None in ``shape`` is any number."""

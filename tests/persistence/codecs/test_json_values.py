@@ -8,7 +8,6 @@ from model_file_helpers import assert_same, forge
 
 import sdgs
 from sdgs import ModelFileError, SDGSClassifier
-from sdgs.datasets import make_label_subspaces
 from sdgs.persistence.codecs._json_values import check_bool, check_fields, decode, encode
 
 
@@ -81,16 +80,35 @@ def test_content_of_an_unknown_type_is_rejected(content):
         decode([content])
 
 
-def test_strings_that_would_fill_the_memory_are_rejected(tmp_path):
-    data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)
-    path = tmp_path / "model.sdgs"
-    SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, data.Y.argmax(axis=1).astype(str)).save(path)
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["x" * 4_000, *[""] * 4_000],  # 64 MB as an array
+        [["x" * 100_000], *[[""]] * 1_000],  # 400 MB
+        [["a", "b"], ["c", "d"]],
+        ["a", 1],
+        {"a": "b"},
+    ],
+    ids=["padded", "nested", "two dimensions", "a number", "an object"],
+)
+def test_arrays_of_strings_that_would_take_more_memory_than_their_text_are_rejected(values):
+    with pytest.raises(ValueError, match=r"array of \d+ strings, padded|there is something else"):
+        decode({"numpy": "str", "value": values})
+
+
+def test_classes_may_have_names_of_different_lengths(tmp_path):
+    """A model has only one array of classes, so that it may take some memory however short the file is."""
+    names = np.array([*(f"class {i}" for i in range(100)), "x" * 5_000])  # 2 MB
+    X = np.random.default_rng(0).standard_normal((202, 5))
+    model = SDGSClassifier(1, readout="norm", random_state=0).fit(X, np.tile(names, 2))
+    model.save(tmp_path / "model.sdgs")
+    assert_same(sdgs.load(tmp_path / "model.sdgs").classes_, model.classes_)
 
     def change(document, _):
         document["target"]["classes"]["value"] = ["x" * 1_000_000] + ["y"] * 100_000  # 400 GB as one array
 
-    with pytest.raises(ModelFileError, match="too much memory"):
-        sdgs.load(forge(path, tmp_path, change))
+    with pytest.raises(ModelFileError, match="padded to the longest, takes more than 67108864 bytes"):
+        sdgs.load(forge(tmp_path / "model.sdgs", tmp_path, change))
 
 
 def test_fields_and_booleans_are_checked():

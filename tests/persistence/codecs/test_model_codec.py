@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import tracemalloc
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -307,6 +309,76 @@ def test_label_columns_need_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModelFileError, match="Install pandas"):
         sdgs.load(ARCHIVE / "v1-search.sdgs")
+
+
+def without_subspaces(n_features, n_labels=3):
+    """A change after which no array has a column per feature, or a byte per training sample."""
+
+    def change(document, arrays):
+        document["features"]["number"] = n_features
+        document["parameters"]["n_components"] = document["pipelines"][0]["parameters"]["n_components"] = 1
+        document["parameters"]["readout"], document["readout"] = "norm", None
+        document["pipelines"][0]["scaler"] = None
+        integers = np.zeros(n_labels, dtype=np.int32)
+        arrays.clear()
+        arrays["pipeline0.ranks"], arrays["pipeline0.sizes"] = integers, integers
+        arrays["pipeline0.components"] = np.zeros((0, n_features))
+        arrays["pipeline0.rows"], arrays["pipeline0.coefficients"] = integers[:0], np.zeros(0)
+        arrays["pipeline0.objective"] = np.zeros(1)
+        for name, array in {"data": np.zeros(0), "indices": integers[:0], "indptr": integers[:2]}.items():
+            arrays[f"pipeline0.residual.{name}"] = array
+
+    return change
+
+
+def test_a_number_of_features_that_the_file_only_claims_is_rejected(ridge_file, tmp_path):
+    assert sdgs.load(forge(ridge_file, tmp_path, without_subspaces(1 << 20))).n_features_in_ == 1 << 20
+    with pytest.raises(ModelFileError, match="claims 1099511627776 features, but its arrays have only"):
+        sdgs.load(forge(ridge_file, tmp_path, without_subspaces(1 << 40)))
+
+
+MANY_VALUES = {
+    "lists": [[]] * 60_000,
+    "objects": [{}] * 60_000,
+    "tuples": [{"tuple": []}] * 20_000,
+    "fields": {f"{i:x}": 0 for i in range(30_000)},
+    "strings": [f"{i:x}" for i in range(30_000)],
+    "numbers": [999] * 60_000,
+    "strings in arrays": [{"numpy": "str", "value": ["x" * 400, *[""] * 400]}] * 100,
+    "strings in nested arrays": {"numpy": "str", "value": [["x" * 20_000], *[[""]] * 20_000]},
+}
+PLACES = {
+    "parameter": lambda document, value: document["parameters"].update(random_state=value),
+    "names": lambda document, value: document.update(names={"labels": value}),
+    "feature names": lambda document, value: document["features"].update(names=value),
+    "columns": lambda document, value: document["target"].update(classes=value, form="classes"),
+    "search": lambda document, value: document.update(
+        search={"dict": {"results": {"dict": {"score": value}}, "best_score": 0.5}}
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("values", MANY_VALUES)
+def test_reading_takes_memory_in_proportion_to_the_file(values, place, ridge_file, tmp_path):
+    path = forge(ridge_file, tmp_path, lambda document, _: PLACES[place](document, MANY_VALUES[values]))
+    assert _peak_of_loading(path) < 80 * path.stat().st_size
+
+
+def test_labels_take_memory_in_proportion_to_the_file(ridge_file, tmp_path):
+    path = forge(ridge_file, tmp_path, without_subspaces(8, n_labels=5_000))
+    assert _peak_of_loading(path) < 80 * path.stat().st_size
+
+
+def _peak_of_loading(path):
+    """Bytes; whether the file is rejected does not matter."""
+    sdgs.load(ARCHIVE / "v1-norm.sdgs")  # imports what it needs
+    tracemalloc.start()
+    with suppress(ModelFileError):
+        sdgs.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 @pytest.mark.slow

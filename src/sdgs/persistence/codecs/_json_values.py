@@ -8,7 +8,9 @@ import numpy as np
 
 from sdgs.persistence._container import ModelFileError
 
-_MAX_TEXT_BYTES = 1 << 28  # of an array of strings, which pads each to the longest
+# An array of strings pads each to the longest, so that it may take far more memory than its text in a file.
+_MAX_BYTES_PER_CHARACTER = 32
+_MAX_CLASS_BYTES = 1 << 26  # of an array of classes, which may exceed that: a model has only one
 _NUMBER_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _COLUMN_DTYPES = {
     *("bool", "boolean", "object", "float16", *_NUMBER_DTYPES),
@@ -37,8 +39,6 @@ def _encode_array(array: Any, what: str) -> Any:
     if array.dtype == object and array.ndim == 1 and all(map(_is_plain, values)):
         return {"numpy": "object", "value": values}
     kind = "str" if array.dtype.kind == "U" else encode_dtype(array.dtype, what)
-    if kind == "str" and array.nbytes > _MAX_TEXT_BYTES:
-        raise ModelFileError(f"{what} cannot be stored in a model file: its strings take more than 256 MiB.")
     for item in array.ravel().tolist():
         encode(item, what)
     return {"numpy": kind, "value": values}
@@ -64,11 +64,33 @@ def decode(value: Any) -> Any:
         array[:] = values
         return array
     if kind == "str":
-        texts = values if isinstance(values, list) else [values]
-        if 4 * len(texts) * max((len(text) for text in texts), default=0) > _MAX_TEXT_BYTES:
-            raise ValueError("its strings take too much memory.")
-        return np.array(values, dtype=str)[()]
+        return _decode_strings(values)
     return np.array(values, dtype=decode_dtype(kind))[()]
+
+
+def decode_classes(value: Any) -> Any:
+    """The opposite of ``encode`` for the classes of a model, a 1-D array."""
+    if isinstance(value, dict) and value.get("numpy") == "str" and set(value) == {"numpy", "value"}:
+        classes = _decode_strings(value["value"], max_bytes=_MAX_CLASS_BYTES)
+    else:
+        classes = decode(value)
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        raise ValueError("its classes are not a list.")
+    return classes
+
+
+def _decode_strings(values: Any, max_bytes: int = 0) -> Any:
+    """A string or a 1-D array of strings, which takes at most ``max_bytes`` or the usual multiple of its characters."""
+    texts = values if isinstance(values, list) else [values]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("it has an array of strings in which there is something else.")
+    max_bytes = max(max_bytes, _MAX_BYTES_PER_CHARACTER * sum(len(text) + 1 for text in texts))
+    if 4 * len(texts) * max(map(len, texts), default=0) > max_bytes:
+        raise ValueError(
+            f"an array of {len(texts)} strings, padded to the longest, takes more than {max_bytes} bytes. "
+            "Use shorter strings, or an array of dtype object."
+        )
+    return np.array(values, dtype=str)[()]
 
 
 def _is_plain(value: Any) -> bool:

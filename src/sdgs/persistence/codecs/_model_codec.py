@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs._utils._version import __version__
-from sdgs.persistence._container import CONTENT_ERRORS, CheckedArrays, ModelFileError, read, write
+from sdgs.persistence._container import CONTENT_ERRORS, CheckedArrays, ModelFileError, read, reason_of, write
 from sdgs.persistence.codecs._json_values import (
     check_bool,
     check_fields,
     decode,
+    decode_classes,
     decode_columns,
     decode_dtype,
     encode,
@@ -35,6 +36,7 @@ VERSION = 1
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 _NOT_STORED = ("checkpoint",)  # a file does not decide where a program writes
 _MAX_THREADS = 1024  # that a file may ask for
+_MAX_FEATURES_WITHOUT_ARRAYS = 1 << 20  # if all subspaces are empty, no array has a column per feature
 
 
 def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
@@ -65,7 +67,7 @@ def load_model(path: Path, classes: Sequence[Any]) -> Any:
     except CONTENT_ERRORS as error:
         raise ModelFileError(
             f"{path}, written by sdgs {content.written_by[:40]!r}, does not hold a model that sdgs can use: "
-            f"{str(error) or type(error).__name__}"
+            f"{reason_of(error)}"
         ) from None
 
 
@@ -115,7 +117,7 @@ def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
     model = _decode_parameters(kind, parameters)
     if output is not None:
         model.set_output(transform=check_choice(output, "output", ("default", "pandas", "polars")))
-    p = _decode_features(model, features)
+    p = _decode_features(model, features, arrays.n_bytes)
     k = math.prod(arrays.shape("pipeline0.ranks"))
     _decode_target(model, target, k)
     if given_names is not None:
@@ -139,10 +141,12 @@ def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
     return model
 
 
-def _decode_features(model: Any, content: Any) -> int:
-    """The number of features."""
+def _decode_features(model: Any, content: Any, n_bytes: int) -> int:
+    """The number of features. A file whose arrays have ``n_bytes`` may not claim many more."""
     number, names = check_fields(content, "number", "names")
     model.n_features_in_ = p = check_int(number, "the number of features", minimum=1)
+    if names is None and p > max(n_bytes, _MAX_FEATURES_WITHOUT_ARRAYS):
+        raise ValueError(f"it claims {p} features, but its arrays have only {n_bytes} bytes.")
     if names is not None:
         if not isinstance(names, list) or len(names) != p or not all(isinstance(name, str) for name in names):
             raise ValueError(f"it does not have {p} feature names.")
@@ -214,9 +218,7 @@ def _decode_target(model: Any, content: Any, k: int) -> None:
     model._is_multiclass = form == "classes"
     model._sparse_labels, model._label_columns = False, None
     if form == "classes":
-        model.classes_ = decode(check_fields(content, "form", "classes")[1])
-        if not isinstance(model.classes_, np.ndarray) or model.classes_.ndim != 1:
-            raise ValueError("its classes are not a list.")
+        model.classes_ = decode_classes(check_fields(content, "form", "classes")[1])
     elif form == "matrix":
         _, dtype, sparse = check_fields(content, "form", "dtype", "sparse")
         model._label_dtype, model._sparse_labels = decode_dtype(dtype), check_bool(sparse)
