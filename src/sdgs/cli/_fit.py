@@ -74,6 +74,9 @@ def fit(
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
+    from sdgs.persistence.codecs._model_codec import check_storable
+
+    check_storable(model, {"features": data.feature_names, "labels": data.label_names})  # before the training
     named = NamedModel(model, data.feature_names, data.label_names)
     if test is not None:
         _check_columns(test, named, label_column)

@@ -225,7 +225,9 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         ------
         ModelFileError
             If the file cannot hold all of the model: a subclass, classes or column names that are neither strings nor
-            numbers, columns of ``y`` with an unusual dtype.
+            numbers, columns of ``y`` with an unusual dtype, more than 1024 threads as ``n_jobs``; or if a name in
+            ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks parameters and names before the
+            training.
 
         Notes
         -----

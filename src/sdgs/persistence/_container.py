@@ -77,11 +77,16 @@ def write(path: Path, kind: str, version: int, library: str, document: Any, arra
     header[_CHECKSUM] = {"dtype": "U8", "shape": [_CHECKSUM_SIZE], "data_offsets": [end, end + _CHECKSUM_SIZE]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER_BYTES:
-        raise ModelFileError(
-            f"its names and parameters take {len(text)} bytes; a file holds at most {_MAX_HEADER_BYTES}."
-        )
+    check_header_size(len(text))
     write_atomically(path, _content_parts(len(text).to_bytes(8, "little") + text, stored))
+
+
+def check_header_size(size: int) -> None:
+    """Raise an error if the names and parameters of a model take too many bytes."""
+    if size > _MAX_HEADER_BYTES:
+        raise ModelFileError(
+            f"its names and parameters take {size} bytes; a file holds at most {_MAX_HEADER_BYTES}. Shorten the names."
+        )
 
 
 def _content_parts(header: bytes, arrays: Mapping[str, Array]) -> Iterator[Any]:

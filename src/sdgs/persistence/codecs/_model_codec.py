@@ -4,8 +4,10 @@ Reading trusts nothing: every field is checked, and every array against all othe
 goes through the same checks, so that what is written can be read.
 """
 
+import json
 import math
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,15 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs._utils._version import __version__
-from sdgs.persistence._container import CONTENT_ERRORS, CheckedArrays, ModelFileError, read, reason_of, write
+from sdgs.persistence._container import (
+    CONTENT_ERRORS,
+    CheckedArrays,
+    ModelFileError,
+    check_header_size,
+    read,
+    reason_of,
+    write,
+)
 from sdgs.persistence.codecs._json_values import (
     check_bool,
     check_fields,
@@ -41,9 +51,7 @@ _MAX_FEATURES_WITHOUT_ARRAYS = 1 << 20  # if all subspaces are empty, no array h
 
 def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     """Write a fitted model, and the names of its ``features`` and ``labels`` where they are not None."""
-    kind = type(model)
-    if kind.__name__ not in _CLASSES or not kind.__module__.startswith("sdgs."):
-        raise ModelFileError(f"a model file holds {' or '.join(_CLASSES)}; this is a {kind.__qualname__}.")
+    kind = _check_class(model)
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist. Create it first.")
     document, arrays = _encode_model(model)
@@ -55,6 +63,25 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     except CONTENT_ERRORS as error:
         raise ModelFileError(f"the model cannot be stored in a model file: {error}") from error
     write(path, FORMAT, VERSION, __version__, document, arrays)
+
+
+def check_storable(model: Any, names: dict[str, Sequence[str]]) -> None:
+    """Raise the errors of :func:`save_model` that are known before the model is fitted: about parameters and names."""
+    kind = _check_class(model)
+    try:
+        _decode_parameters(kind, _encode_parameters(model))
+        for what, values in names.items():
+            _check_given_names(what, list(values))
+        check_header_size(len(json.dumps(json.dumps({what: list(values) for what, values in names.items()}))))
+    except CONTENT_ERRORS as error:
+        raise ModelFileError(f"the model could not be stored in a model file: {error}") from None
+
+
+def _check_class(model: Any) -> Any:
+    kind = type(model)
+    if kind.__name__ not in _CLASSES or not kind.__module__.startswith("sdgs."):
+        raise ModelFileError(f"a model file holds {' or '.join(_CLASSES)}; this is a {kind.__qualname__}.")
+    return kind
 
 
 def load_model(path: Path, classes: Sequence[Any]) -> Any:
@@ -170,11 +197,18 @@ def _decode_given_names(model: Any, content: Any, sizes: dict[str, int]) -> None
     if not isinstance(content, dict) or not content or not set(content) <= set(sizes):
         raise ValueError(f"it has names of something else than {' and '.join(sizes)}.")
     for what, names in content.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"the names of {what} must be strings.")
-        if len(names) != sizes[what] or len(set(names)) < len(names):
-            raise ValueError(f"it must have {sizes[what]} different names of {what}.")
+        _check_given_names(what, names)
+        if len(names) != sizes[what]:
+            raise ValueError(f"it must have {sizes[what]} names of {what}, and has {len(names)}.")
         setattr(model, f"{what[:-1]}_names_", tuple(names))
+
+
+def _check_given_names(what: str, names: Any) -> None:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"the names of {what} must be strings.")
+    if len(set(names)) < len(names):
+        repeated = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"two {what} are named {repeated!r}. Rename one, because columns are found by name.")
 
 
 def _encode_parameters(model: Any) -> dict[str, Any]:
