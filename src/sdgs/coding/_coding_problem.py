@@ -11,8 +11,8 @@ from sdgs.coding._group_codes import Array, GroupCodes
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Rounding of the duality gap of a unit row in float64, relative to S + S^2, where S is the sum of the norms of the
-# groups of its code. It is part of the gap.
+# Rounding in float64, where S is the sum of the norms of the groups of the code of a unit row: of correlations relative
+# to 1 + S, of the squared error relative to S + S^2. Gaps contain it.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 # Alpha relative to the norm of a row is raised to this: a smaller one would be lost in the rounding of correlations.

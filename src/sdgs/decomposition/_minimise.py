@@ -27,7 +27,7 @@ def minimise(state: AlternationState, checkpoint: Checkpoint | None = None) -> D
             checkpoint.store({**state.state(), **working_state, "objective": np.asarray(objective)})
 
     with np.errstate(over="ignore"):  # squares of the largest numbers are inf
-        objective_of_X = np.asarray(objective) * np.float64(state.scale) ** 2
+        objective_of_X = np.asarray(objective) * np.float64(state.scale) * np.float64(state.scale)
     factors = state.low_rank_factors()
     return Decomposition(
         components=tuple(C for _, C in factors),

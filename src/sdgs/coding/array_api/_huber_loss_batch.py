@@ -12,8 +12,8 @@ from typing import Any
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
-from sdgs.coding._coding_problem import CodingProblem
-from sdgs.coding.array_api._newton_batch import group_norms, newton
+from sdgs.coding._coding_problem import ROUNDING, CodingProblem
+from sdgs.coding.array_api._newton_batch import correlation_rounding, group_norms, newton
 from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, round_codes, solve_in_rounds
 from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, clip, clipped_norms, solve_huber_loss
 
@@ -109,13 +109,14 @@ def _residual(samples: _ScaledSamples, b: Any, C: Any) -> tuple[Any, Any]:
 
 
 def _gap(alpha: Any, b: Any, q: Any, error: Any, theta: Any, b_norms: Any, q_norms: Any) -> Any:
-    """P - D at theta scaled into the dual's bounds."""
+    """P - D at theta scaled into the dual's bounds, at most."""
     xp = namespace(b)
-    worst = xp.max(q_norms, axis=1)
+    penalty = xp.sum(b_norms, axis=1)
+    worst = xp.max(q_norms, axis=1) + correlation_rounding(penalty)
     t = xp.where(worst > alpha, alpha / xp.maximum(worst, alpha), xp.ones_like(worst))
     loss = xp.sum(theta * (error - 0.5 * (1 + t)[:, None] * theta), axis=1)
-    gap = alpha * xp.sum(b_norms, axis=1) + (1 - t) * loss - t * xp.sum(b * q, axis=1)
-    return xp.maximum(gap, xp.zeros_like(gap))
+    gap = alpha * penalty + (1 - t) * loss - t * xp.sum(b * q, axis=1)
+    return xp.maximum(gap, xp.zeros_like(gap)) + ROUNDING * penalty * (1 + penalty)
 
 
 def _solve_working_sets(samples: _ScaledSamples, C: Any, b: Any, target: Any, r: int) -> tuple[Any, Any]:

@@ -24,16 +24,21 @@ def group_norms(v: Any, r: int) -> Any:
     return xp.sqrt(xp.sum(xp.reshape(v * v, (m, width // r, r)), axis=2))
 
 
+def correlation_rounding(penalty: Any) -> Any:
+    """The rounding of correlations, from the sum of the norms of the groups; a zero code has none."""
+    return namespace(penalty).where(penalty > 0, ROUNDING * (1 + penalty), penalty)
+
+
 def gaps(c: Any, b: Any, q: Any, b_norms: Any, q_norms: Any, alphas: Any) -> Any:
     """Relative duality gaps of rows of unit norm, at most; the formulas are in ``_squared_loss_kernel.py``."""
     xp = namespace(c)
     bc, bq = xp.sum(b * c, axis=1), xp.sum(b * q, axis=1)
     zero = xp.zeros_like(bc)
     rho2, x_rho = xp.maximum(1 - bc - bq, zero), 1 - bc
-    t = alphas / xp.maximum(xp.max(q_norms, axis=1), 1e-9 * alphas)
+    penalty = xp.sum(b_norms, axis=1)
+    t = alphas / (xp.maximum(xp.max(q_norms, axis=1), 1e-9 * alphas) + correlation_rounding(penalty))
     beyond = t * rho2 > x_rho
     t = xp.where(beyond, xp.maximum(x_rho, zero) / xp.where(beyond & (rho2 > 0), rho2, xp.ones_like(rho2)), t)
-    penalty = xp.sum(b_norms, axis=1)
     gap = xp.maximum(rho2 + 2 * alphas * penalty - t * (2 * x_rho - t * rho2), zero)
     return gap + ROUNDING * penalty * (1 + penalty)
 

@@ -92,10 +92,10 @@ class _BlockCoder:
         problem, C = self.problem, self.problem.C.astype(np.float64, copy=False)
         c = np.ascontiguousarray(x @ C.T)
         c /= divisors[:, None]
-        with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore"):
             # A row of norm s has s times the code of its unit row under alpha / s. Correlations of unit rows are at
             # most 1, so that the code is zero above 2 as well; the value for a zero row does not matter.
-            alphas = np.clip(problem.alpha / norms, MIN_RELATIVE_ALPHA, 2.0)
+            alphas = np.clip(problem.alpha / np.where(norms > 0, norms, 1.0), MIN_RELATIVE_ALPHA, 2.0)
         arguments = (problem.starts, alphas, problem.solver_tol, problem.max_iter)
         is_rounded = dtype == np.float32 or norms.min(where=norms > 0, initial=1.0) < _MIN_NORM
         original_c = c.copy() if is_rounded else c  # the solver overwrites c

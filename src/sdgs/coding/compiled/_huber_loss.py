@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sdgs._utils._array_api import namespace
-from sdgs.coding._coding_problem import CodingProblem, Floats, Integers
+from sdgs.coding._coding_problem import ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array
-from sdgs.coding.compiled._squared_loss import group_norms
+from sdgs.coding.compiled._squared_loss import correlation_rounding, group_norms
 
 # Entries larger than this many times a row's clipped norm are clipped to it: the code cannot follow them, so that only
 # their sign matters, while their size would cost digits. If the code does reach the bound, the bound is raised.
@@ -100,9 +100,11 @@ def _gaps(x: Floats, bounds: Floats, alphas: Floats, b: Floats, C: Floats, start
     error = x - b @ C
     theta = np.clip(error, -bounds, bounds)
     q = theta @ C.T
-    worst = group_norms(q, starts).max(axis=1)
+    penalty = group_norms(b, starts).sum(axis=1)
+    worst = group_norms(q, starts).max(axis=1) + correlation_rounding(penalty)
     t = alphas / np.maximum(worst, alphas)
     loss = np.einsum("ij,ij->i", theta, error - 0.5 * (1 + t)[:, None] * theta)
-    gap = alphas * group_norms(b, starts).sum(axis=1) + (1 - t) * loss - t * np.einsum("ij,ij->i", b, q)
+    gap = np.maximum(alphas * penalty + (1 - t) * loss - t * np.einsum("ij,ij->i", b, q), 0)
+    gap += ROUNDING * penalty * (1 + penalty)
     at_zero = 0.5 * np.square(np.clip(x, -bounds, bounds)).sum(axis=1)
-    return np.where(at_zero > 0, np.maximum(gap, 0) / np.where(at_zero > 0, at_zero, 1.0), 0.0)
+    return np.where(at_zero > 0, gap / np.where(at_zero > 0, at_zero, 1.0), 0.0)

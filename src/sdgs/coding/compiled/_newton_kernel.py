@@ -91,6 +91,8 @@ def _gap(c, starts, k, alpha, b, q, b_norms, q_norms):
     for g in range(k):
         penalty += b_norms[g]
         worst = max(worst, q_norms[g])
+    if penalty > 0.0:
+        worst += ROUNDING * (1.0 + penalty)
     bc = 0.0
     bq = 0.0
     for i in range(starts[k]):

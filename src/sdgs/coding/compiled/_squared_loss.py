@@ -93,13 +93,18 @@ def group_norms(v: Floats, starts: Integers) -> Floats:
     return np.asarray(np.sqrt(np.add.reduceat(v * v, starts[:-1], axis=1)))
 
 
+def correlation_rounding(penalty: Floats) -> Floats:
+    """The rounding of correlations, from the sum of the norms of the groups; a zero code has none."""
+    return np.where(penalty > 0, ROUNDING * (1 + penalty), 0.0)
+
+
 def _gaps(c: Floats, b: Floats, q: Floats, b_norms: Floats, q_norms: Floats, alphas: Floats) -> Floats:
     """Relative duality gaps, at most; the formulas are in the docstring of the kernel."""
     bc, bq = np.einsum("ij,ij->i", b, c), np.einsum("ij,ij->i", b, q)
     rho2, x_rho = np.maximum(1 - bc - bq, 0), 1 - bc
-    t = alphas / np.maximum(q_norms.max(axis=1), 1e-9 * alphas)
+    penalty = b_norms.sum(axis=1)
+    t = alphas / (np.maximum(q_norms.max(axis=1), 1e-9 * alphas) + correlation_rounding(penalty))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((t * rho2 > x_rho) & (rho2 > 0), np.maximum(x_rho, 0) / rho2, t)
-    penalty = b_norms.sum(axis=1)
     gap = np.maximum(rho2 + 2 * alphas * penalty - t * (2 * x_rho - t * rho2), 0)
     return np.asarray(gap + ROUNDING * penalty * (1 + penalty))

@@ -18,7 +18,7 @@ sufficient if groups hardly overlap; otherwise it needs thousands of sweeps.
 always descends, continues.
 
 *Rounding.* ||rho||^2 is a difference of numbers of the size of S^2, S = sum_g ||b_g||, which is large if subspaces all
-but coincide and alpha is tiny. A bound on that is part of the gap, which thus remains an upper bound. If no code
+but coincide and alpha is tiny. The gap contains bounds on the rounding, so that it remains an upper bound. If no code
 converges, the one with the smallest gap is returned.
 """
 
