@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast lint format docs results bench reproduce clean
+.PHONY: demo test test-fast fuzz soak lint format docs results bench reproduce clean
 
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
@@ -21,6 +21,15 @@ test: $(VENV)/.test
 test-fast: export OPENBLAS_NUM_THREADS = 1
 test-fast: $(VENV)/.test
 	$(PYTEST) -m 'not slow'
+
+# Random and damaged files of all kinds; findings in build/fuzz. For more: make fuzz CASES=100000. One case: see CONTRIBUTING.
+fuzz: $(VENV)/.test
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(CASES),--cases $(CASES)) $(ARGS)
+
+# Thousands of predictions and fits in threads: nothing may grow, no answer may change.
+soak: export OPENBLAS_NUM_THREADS = 1
+soak: $(VENV)/.test
+	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check

@@ -1,4 +1,4 @@
-"""What every case must satisfy: nothing written elsewhere, no open files, enough memory, errors of one printable line."""
+"""What every case must satisfy: nothing written elsewhere, no file left open, little memory, errors of one line."""
 
 import os
 import resource
@@ -96,6 +96,7 @@ def notes_allowed():
 
 def check_error(error):
     """Check the message of an expected error, and that its cause is not a lack of memory."""
+    assert not isinstance(error, UnicodeError), f"{type(error).__name__}: {error}"
     check_message(str(error))
     cause = error
     while cause is not None:

@@ -24,7 +24,17 @@ from sdgs import SDGSClassifier
 
 _OLD_CONTENT = b"what was there before"
 _ODD_VALUES = ("", "-1", "0", "1", "2,1", "99999999999999999999", "nan", "a", "*", "[", "x=", "../x", "-", "8x8", "5x1")
-_SETTINGS = ("n_components=1", "alpha=0.5", "alpha=-1", "huber=0.5", "gamma=1.0", "scaling=rows", "scaling=no", "x=1", "cv")
+_SETTINGS = (
+    "n_components=1",
+    "alpha=0.5",
+    "alpha=-1",
+    "huber=0.5",
+    "gamma=1.0",
+    "scaling=rows",
+    "scaling=no",
+    "x=1",
+    "cv",
+)
 _SETTINGS += ("n_components=10**9", "readout=norm", "max_iter=0", "decision=thresholds", "n_landmarks=3", "tol=nan")
 
 
@@ -104,9 +114,14 @@ def random_command(rng):
     if kind < 0.25:
         return _data_command(rng)
     suffix = pick(rng, tuple(_data()))
-    data, model = _data()[suffix], _models()["numbers" if suffix == ".svm" else pick(rng, ("frame", "search", "classes"))]
+    data, model = (
+        _data()[suffix],
+        _models()["numbers" if suffix == ".svm" else pick(rng, ("frame", "search", "classes"))],
+    )
     if chance(rng, 0.25):  # odd names in the model and in a table
-        names = distinct_names(rng, 8, odd=0.6, pool=(*ODD_NAMES, *CONTROL_NAMES), allowed=lambda name: name.strip() == name)
+        names = distinct_names(
+            rng, 8, odd=0.6, pool=(*ODD_NAMES, *CONTROL_NAMES), allowed=lambda name: name.strip() == name
+        )
         features, labels = names[:5], names[5:]
         model = _saved(fitted_models()[3], {"feature_names": features, "label_names": labels})
         suffix, data = ".csv", _csv_content(features, labels)
@@ -189,8 +204,28 @@ def _set_output(command, name, rng):
 
 def _add_odd_option(command, rng):
     if chance(rng, 0.2):
-        option = ("--labels", "--drop", "--format", "--samples", "--top", "--keep", "--shape", "--jobs", "--seed", "--set")
-        option += ("--label-column", "--labels-from", "--worst", "--names", "--title", "--separator", "--test", "--unknown")
+        option = (
+            "--labels",
+            "--drop",
+            "--format",
+            "--samples",
+            "--top",
+            "--keep",
+            "--shape",
+            "--jobs",
+            "--seed",
+            "--set",
+        )
+        option += (
+            "--label-column",
+            "--labels-from",
+            "--worst",
+            "--names",
+            "--title",
+            "--separator",
+            "--test",
+            "--unknown",
+        )
         command.arguments += [pick(rng, option), pick(rng, (*_ODD_VALUES, *command.files))]
 
 
@@ -243,5 +278,3 @@ def write_files(command, folder):
 def allowed_outputs(command, status):
     """The file that may be new or changed."""
     return [command.output] if status == 0 and command.output else []
-
-

@@ -57,9 +57,20 @@ ODD_NAMES = (
     "constructor",
     "x" * 300,
 )
-CONTROL_NAMES = ("\x1b]0;title\x07", "\x1b[2J", "a\nb", "a\r\nb", "nul\x00", "\x7f", "\x9b31m", "\u2028", "\ufeffbom", "")
+CONTROL_NAMES = (
+    "\x1b]0;title\x07",
+    "\x1b[2J",
+    "a\nb",
+    "a\r\nb",
+    "nul\x00",
+    "\x7f",
+    "\x9b31m",
+    "\u2028",
+    "\ufeffbom",
+    "",
+)
 SURROGATE_NAMES = ("\ud800", "a\udcff")  # JSON can hold them, UTF-8 cannot
-_PLAIN_NAMES = tuple("abcdefgh") + ("Label1", "f_0", "is_calm", "tempo")
+_PLAIN_NAMES = (*"abcdefgh", "Label1", "f_0", "is_calm", "tempo")
 _NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e-5, 1e-310, 1e15, 1e22, -2.5e-8, 123456.789, 1e300, 2.0**53)
 
 
@@ -78,7 +89,7 @@ def name(rng, *, odd=0.4, pool=ODD_NAMES):
     return pick(rng, pool) if chance(rng, odd) else pick(rng, _PLAIN_NAMES)
 
 
-def distinct_names(rng, n, *, odd=0.4, pool=ODD_NAMES, allowed=lambda name: True):
+def distinct_names(rng, n, *, odd=0.4, pool=ODD_NAMES, allowed=lambda _: True):
     """Different names that are allowed."""
     names = {}
     while len(names) < n:

@@ -57,7 +57,9 @@ class Summary:
             )
         for (target, place), records in sorted(self.places.items()):
             first = records[0]
-            lines.append(f"\n{target}, {len(records)} cases: {place}\n  {first['message'][:300]}\n  {self.command(first)}")
+            lines.append(
+                f"\n{target}, {len(records)} cases: {place}\n  {first['message'][:300]}\n  {self.command(first)}"
+            )
         if self.n_findings:
             lines.append(f"\n{self.n_findings} findings in {len(self.places)} places; files in {self.folder}")
         return "\n".join(lines) + "\n"

@@ -23,12 +23,8 @@ def corpus_files(suffix, **arguments):
 
 def run_reader_case(rng, folder, generators, corpus, *, damage_plain=damage):
     """Read a file that was generated, or damaged, or compressed and then damaged."""
-    if corpus and chance(rng, 0.15):
-        file = pick(rng, corpus)
-    else:
-        file = pick(rng, generators)(rng)
-    intact = chance(rng, 0.3)
-    if not intact:
+    file = pick(rng, corpus) if corpus and chance(rng, 0.15) else pick(rng, generators)(rng)
+    if chance(rng, 0.7):
         file = _damaged(file, rng, damage_plain)
     if chance(rng, 0.2):
         file = compress(file, rng)
@@ -82,8 +78,7 @@ def _check_reading(path, file, rng):
         with notes_allowed():
             data = read(path, **file.arguments)
     except DataFileError as error:
-        assert file.example is None, f"a valid file is refused: {error}"
-        return check_error(error)
+        return _check_refusal(error, file)
     check_dataset(data)
     if file.example is not None:
         check_equals_example(data, file.example)
@@ -94,6 +89,11 @@ def _check_reading(path, file, rng):
     guess = guess_labels(path, format=file.arguments.get("format"))
     assert len(set(guess.columns)) == len(guess.columns), "a guess names a column twice"
     return VALID
+
+
+def _check_refusal(error, file):
+    assert file.example is None, f"a valid file is refused: {error}"
+    return check_error(error)
 
 
 def check_dataset(data):

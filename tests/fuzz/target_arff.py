@@ -12,7 +12,18 @@ _CORPUS = [
 ]
 _TYPES = (
     *("numeric", "real", "integer", "string", "date", 'date "yyyy-MM-dd"', "relational", "{0,1}", "{1,0}", "{no,yes}"),
-    *("{a,b,c}", "{'a b','c,d'}", "{?,a}", "{}", "{a}", "{a,a}", "{1,2,3}", "{0,1", "numeric % comment", "NUMERIC[0,1]"),
+    *(
+        "{a,b,c}",
+        "{'a b','c,d'}",
+        "{?,a}",
+        "{}",
+        "{a}",
+        "{a,a}",
+        "{1,2,3}",
+        "{0,1",
+        "numeric % comment",
+        "NUMERIC[0,1]",
+    ),
 )
 
 _RELATIONS = ("r", "'r: -C 2'", "'r: -C -1'", "'r -C 99'", "'it\\'s'", "")

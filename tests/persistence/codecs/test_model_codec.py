@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from archive_models import ARCHIVE, fit_models
-from fuzz_model_files import fuzz
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_file_helpers import assert_same, assert_same_predictions, forge, save_and_load
@@ -379,11 +378,3 @@ def _peak_of_loading(path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
-
-
-@pytest.mark.slow
-def test_mutated_files_load_or_are_rejected(tmp_path):
-    # python tests/persistence/fuzz_model_files.py 100000 for many more
-    count = fuzz(3000, 0, tmp_path)
-    assert count["rejected"] > 2000
-    assert count["loaded"] > 100
