@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from sdgs.distributed._dask_rows import DaskRows, check_block
 from sdgs.distributed._distributed_decompose import check_solver, gather_labels
-from sdgs.distributed._lost_workers import worker_addresses
+from sdgs.distributed._lost_workers import share, worker_addresses
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
@@ -59,8 +59,7 @@ class DaskSamples(Samples):
 
     def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, n_jobs: int | None) -> PrimalRidge:  # noqa: ARG002
         """From the moments of the rows of each worker, which has threads of its own."""
-        (shared,) = self._rows.client.scatter([features.without_samples()], broadcast=True, hash=False)
-        sample_weight = design.sample_weight
+        shared, sample_weight = share(self._rows.client, features.without_samples()), design.sample_weight
 
         def arguments(block: Any) -> tuple[Any, ...]:
             some = slice(block.start, block.start + block.size)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+import dask
 from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
@@ -79,3 +80,17 @@ def gather(client: Client, futures: Sequence[Future]) -> list[Any]:
     wait_for(client, futures)
     with lost_data_is_an_error():
         return list(client.gather(futures))
+
+
+def share(client: Client, value: Any) -> Future:
+    """A future of a value that all workers need, which a lost worker does not take with it.
+
+    ``scatter`` would not do: its data are lost with their worker, and if a worker is lost during a broadcast, it raises
+    CommClosedError or never ends.
+    """
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):  # it is sent once
+        return client.submit(_identity, value, pure=False)
+
+
+def _identity(value: Any) -> Any:
+    return value
