@@ -49,6 +49,8 @@ REPLACEMENTS += [
     {"tuple": [1]},
     {"numpy": "<i8", "value": 3},
     {"numpy": "|O", "value": [1]},
+    {"numpy": "str", "value": [["x" * 30_000], *[[""]] * 30_000]},  # 3.6 GB as an array
+    {"numpy": "str", "value": ["x" * 30_000, *[""] * 30_000]},
     "rows",
     "pandas",
     "f1",
@@ -208,6 +210,7 @@ def _outcome(path, samples):
             return "rejected"
         warnings.simplefilter("ignore")  # changed numbers may overflow
         model.get_params()
+        assert model.n_features_in_ <= max(1 << 20, path.stat().st_size)  # names for each of them take memory
         if model.n_features_in_ <= samples.shape[1]:
             samples = samples[:, : model.n_features_in_]
             model.predict(samples)
