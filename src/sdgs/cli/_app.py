@@ -7,9 +7,11 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from click import UsageError
 from typer.core import TyperGroup
 
 import sdgs
+from sdgs._utils._text import printable
 from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
@@ -33,6 +35,9 @@ class CommandGroup(TyperGroup):
             warnings.showwarning = lambda message, *_, **__: note(str(message))
             try:
                 return super().invoke(ctx)
+            except UsageError as error:  # typer prints it
+                error.message = printable(error.message, keep="\n")
+                raise
             except KeyboardInterrupt:
                 exit_with_error("Interrupted. No incomplete file was left.", status=130)
             except MemoryError:

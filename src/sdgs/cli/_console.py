@@ -11,18 +11,36 @@ from typing import Any, NoReturn
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape as escape_markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 
+from sdgs._utils._text import printable, printable_json
+
 _PIPED_WIDTH = 160  # of output that is not a terminal
+_LINES = "\n"  # messages may have several
 _console_of_bar: list[Console] = []  # the console of the current bar, so that notes are printed above it
+
+
+class PrintableConsole(Console):
+    """A console that prints no control characters except its own: text may come from any file."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of text to print."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text, keep="\n"), style, control)
+
+
+def escape(text: Any, *, keep: str = "") -> str:
+    """Text as it is: without markup, and with control characters as escapes except those in ``keep``."""
+    return escape_markup(printable(text, keep=keep))
 
 
 def out() -> Console:
     """The console for results."""
-    return Console(width=_width(sys.stdout), highlight=False)
+    return PrintableConsole(width=_width(sys.stdout), highlight=False, emoji=False)
 
 
 def err() -> Console:
@@ -31,7 +49,7 @@ def err() -> Console:
 
 
 def _stderr() -> Console:
-    return Console(stderr=True, width=_width(sys.stderr), highlight=False)
+    return PrintableConsole(stderr=True, width=_width(sys.stderr), highlight=False, emoji=False)
 
 
 def _width(file: Any) -> int | None:
@@ -40,12 +58,12 @@ def _width(file: Any) -> int | None:
 
 def note(message: str) -> None:
     """Print a warning that is not part of the result."""
-    err().print(f"[yellow]Note:[/] {escape(message)}", soft_wrap=True)
+    err().print(f"[yellow]Note:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
 
 
 def exit_with_error(message: str, *, status: int = 1) -> NoReturn:
     """Print an error and end with this exit status."""
-    err().print(f"[red]{escape(message)}[/]", soft_wrap=True)
+    err().print(f"[red]{escape(message, keep=_LINES)}[/]", soft_wrap=True)
     raise typer.Exit(status) from None
 
 
@@ -58,7 +76,7 @@ def require_module(module: str, purpose: str, *, extra: str) -> None:
 def print_json(value: Any) -> None:
     """Print JSON, in which NaN and infinity, which JSON does not have, are null."""
     finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    typer.echo(json.dumps(finite, ensure_ascii=False, indent=2))
+    typer.echo(printable_json(json.dumps(finite, ensure_ascii=False, indent=2)))
 
 
 def format_sizes(X: Any, n_labels: int) -> str:

@@ -3,9 +3,8 @@
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from sdgs.cli._console import exit_with_error, make_table, out, print_json, progress_bar
+from sdgs.cli._console import escape, exit_with_error, make_table, out, print_json, progress_bar
 from sdgs.cli._options import DataHome, Json
 
 data = typer.Typer(help="List, download and check the paper's eleven data sets.", no_args_is_help=True)

@@ -8,7 +8,7 @@ import typer
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from sdgs.cli._console import out, require_module, show_bar
+from sdgs.cli._console import escape, out, require_module, show_bar
 from sdgs.cli._evaluate import measure_title
 from sdgs.cli._options import PICTURE_SUFFIXES, Seed, check_output
 
@@ -46,7 +46,9 @@ def demo(
         "parameter and a threshold, selected by 3-fold cross-validation on the training samples.\n"
         "Binary relevance trains one linear SVM per label.[/]\n"
     )
-    out().print(f"[bold]{output}[/] shows the contribution of each label. Done in {perf_counter() - start:.0f} s.")
+    out().print(
+        f"[bold]{escape(output)}[/] shows the contribution of each label. Done in {perf_counter() - start:.0f} s."
+    )
 
 
 def _make_table(methods: Any) -> Table:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.markup import escape
 
-from sdgs.cli._console import format_percent, make_table, out, print_json, progress_bar
+from sdgs.cli._console import escape, format_percent, make_table, out, print_json, progress_bar
 from sdgs.cli._models import NamedModel, load_model, stack_rows
 from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
 
@@ -88,7 +87,7 @@ def print_labels(evaluation: Evaluation, n_labels: int) -> None:
     table = make_table("label", "samples", "predicted", "precision", "recall", "F1")
     for name, values in ranked[:n_labels]:
         shares = (format_percent(values[measure]) for measure in ("precision", "recall", "f1"))
-        table.add_row(escape(name), f"{values['samples']:,}", f"{values['predicted']:,}", *shares)
+        table.add_row(escape(name) or "(no name)", f"{values['samples']:,}", f"{values['predicted']:,}", *shares)
     if ranked[:n_labels]:
         out().print("Per label, lowest F1 first, in percent")
         out().print(table)

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, exit_with_error, out, print_json, require_module, spinner
+from sdgs.cli._console import err, escape, exit_with_error, out, print_json, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 
@@ -51,7 +50,7 @@ def explain(
     else:
         for number, explanation in zip(numbers, explanations, strict=True):
             out().print(f"[bold]Sample {number}[/]")
-            out().print(escape(explanation.text(max_names=names)), soft_wrap=True)
+            out().print(escape(explanation.text(max_names=names), keep="\n"), soft_wrap=True)
     if output is not None:
         from sdgs.persistence._atomic_write import write_atomically
 

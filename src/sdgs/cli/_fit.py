@@ -12,11 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich import filesize
-from rich.markup import escape
 
 import sdgs
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
+from sdgs.cli._console import err, escape, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
 from sdgs.cli._info import MAX_LABELS, note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters

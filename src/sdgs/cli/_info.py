@@ -4,10 +4,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from sdgs.cli import _options as option
-from sdgs.cli._console import format_percent, format_sizes, make_table, note, out, print_json, spinner
+from sdgs.cli._console import escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
 from sdgs.cli._models import describe_scaling, fitted_parameters, load_model, print_fitted_parameters
 
 MAX_LABELS = 20_000  # of `sdgs fit`: with 300 samples 10,000 labels take a minute, and time grows with both
@@ -154,7 +152,7 @@ def _print_label_counts(content: dict[str, Any]) -> None:
     table = make_table("label", "samples", "%")
     for i, name in enumerate(ranked):
         if len(ranked) <= _MAX_NAMES_SHOWN or i < half or i >= len(ranked) - half:
-            table.add_row(escape(name), f"{counts[name]:,}", format_percent(counts[name] / n))
+            table.add_row(escape(name) or "(no name)", f"{counts[name]:,}", format_percent(counts[name] / n))
         elif i == half:
             table.add_row(f"[dim]... {len(ranked) - _MAX_NAMES_SHOWN} more[/]", "", "")
     out().print(table)
@@ -178,7 +176,9 @@ def _print_guess(file: Path, guess: Any, options: dict[str, Any]) -> None:
 
 
 def _join(names: Any) -> str:
-    return escape(", ".join(names[:_MAX_NAMES_SHOWN])) + (" ..." if len(names) > _MAX_NAMES_SHOWN else "")
+    return escape(", ".join(name or "(no name)" for name in names[:_MAX_NAMES_SHOWN])) + (
+        " ..." if len(names) > _MAX_NAMES_SHOWN else ""
+    )
 
 
 def _as_pattern(name: str) -> str:
@@ -209,7 +209,7 @@ def _print_model(file: Path, json: bool) -> None:
         f"[bold]{escape(file.name)}[/]: {type(model).__name__}, {len(named.features):,} features, "
         f"{len(named.labels):,} labels"
     )
-    out().print(f"Labels: {_join(named.labels)}")
+    out().print(f"Labels: {_join(named.labels)}", soft_wrap=True)
     parameters = ", ".join(f"{name}={value}" for name, value in changed.items())
-    out().print(f"Parameters that differ from their defaults: {parameters or 'none'}")
+    out().print(f"Parameters that differ from their defaults: {escape(parameters) or 'none'}", soft_wrap=True)
     print_fitted_parameters(model)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
 
 import sdgs
-from sdgs.cli._console import exit_with_error, note, out
+from sdgs.cli._console import escape, exit_with_error, note, out
 
 _SCALINGS = {
     "rows": "samples scaled to unit norm",
@@ -103,7 +102,7 @@ def print_fitted_parameters(model: Any) -> None:
     used = fitted_parameters(model)
     values = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
     origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Parameters used"
-    out().print(f"{origin}: scaling {escape(describe_scaling(used['scaling']))}, {values}", soft_wrap=True)
+    out().print(f"{origin}: scaling {escape(describe_scaling(used['scaling']))}, {escape(values)}", soft_wrap=True)
 
 
 def describe_scaling(scaling: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from sdgs._utils._text import printable_json
 from sdgs.cli._console import progress_bar
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
@@ -80,7 +81,7 @@ def _predictions(
     columns = {"labels": ("labels",), "scores": named.labels, "top": ("labels", "scores")}[form]
     for block in blocks:
         text = io.StringIO()
-        csv_writer = csv.writer(text, lineterminator="\n")
+        csv_writer = csv.writer(_Lines(text), lineterminator=_Lines.END)
         if sample == 0 and separator is not None:
             csv_writer.writerow(["sample", *block.kept, *columns])
         for i, row in enumerate(predict_rows(block.X)):
@@ -94,9 +95,21 @@ def _predictions(
                 csv_writer.writerow([sample, *kept.values(), *_csv_cells(form, names, scores, separator)])
             else:
                 content = {"sample": sample, **({"kept": kept} if kept else {}), form: _json_value(form, names, scores)}
-                text.write(jsonlib.dumps(content, ensure_ascii=False) + "\n")
+                text.write(printable_json(jsonlib.dumps(content, ensure_ascii=False)) + "\n")
         yield text.getvalue().encode()
         show(block.position, f"{sample:,} samples")
+
+
+class _Lines:
+    """The lines of a CSV writer that ends them in such a way that it quotes every cell with a line break of any kind."""
+
+    END = "\r\n"
+
+    def __init__(self, text: io.StringIO) -> None:
+        self._text = text
+
+    def write(self, line: str) -> None:
+        self._text.write(line.removesuffix(self.END) + "\n")
 
 
 def _csv_cells(form: str, names: list[str], scores: list[float], separator: str) -> list[str]:

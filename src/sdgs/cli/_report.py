@@ -5,10 +5,9 @@ from typing import Annotated, Any
 
 import typer
 from rich import filesize
-from rich.markup import escape
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import out, require_module, spinner
+from sdgs.cli._console import escape, out, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 

@@ -5,11 +5,10 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Column
 
-from sdgs.cli._console import err, out, require_module, show_bar, time_columns
+from sdgs.cli._console import err, escape, out, require_module, show_bar, time_columns
 from sdgs.cli._options import DataHome, split_commas
 
 
@@ -62,7 +61,7 @@ def reproduce(
             raise typer.Exit(1) from None
         raise
     out().print(
-        f"[bold]{page}[/] shows the results; tables.csv and tables.md in the same folder have the figures.",
+        f"[bold]{escape(page)}[/] shows the results; tables.csv and tables.md in the same folder have the figures.",
         soft_wrap=True,
     )
     out().print(f"Done in {perf_counter() - start:.0f} s.")
@@ -83,12 +82,12 @@ def _run(protocol: Any, output: Path, data_home: Path | None, jobs: int) -> bool
         def show(done: float, total: float, task: str) -> None:
             if not tasks:  # tasks done before this run do not count for its speed
                 tasks.append(bar.add_task("Starting", total=total, completed=done))  # type: ignore[arg-type]
-            bar.update(tasks[0], completed=done, description=task or "Starting")
+            bar.update(tasks[0], completed=done, description=escape(task) or "Starting")
 
         try:
             run(protocol, output, data_home=data_home, n_jobs=jobs, progress=show)
         except ExperimentError as error:
             bar.stop()
-            err().print(f"[red]{escape(str(error))}[/]", highlight=False)
+            err().print(f"[red]{escape(error, keep='\n')}[/]", highlight=False)
             return False
     return True
