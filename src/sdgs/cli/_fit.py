@@ -168,8 +168,8 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
     counts = Y.sum(axis=0, dtype=int)
     if counts.size > MAX_LABELS:
         exit_with_error(
-            f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit trains "
-            f"{MAX_LABELS:,} at most. Keep the most frequent labels."
+            f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
+            f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
         )
     for count, problem in (
         (0, "no sample has these labels, which cannot be learnt"),

@@ -276,7 +276,10 @@ FORGERIES = {
     "the wrong number of features": (lambda document, _: document["features"].update(number=9), "mean_ has shape"),
     "too few feature names": (lambda document, _: document["features"].update(names=["a"]), "not have 8 feature names"),
     "given names of something else": (lambda document, _: document.update(names={"rows": ["a"]}), "something else"),
-    "given names that repeat": (lambda document, _: document.update(names={"labels": ["a"] * 3}), "3 different names"),
+    "given names that repeat": (
+        lambda document, _: document.update(names={"labels": ["a"] * 3}),
+        "two labels are named 'a'",
+    ),
     "a threshold too many": (lambda _, arrays: arrays.update(thresholds=np.ones(4)), "thresholds has shape"),
     "an array too many": (lambda _, arrays: arrays.update(more=np.ones(4)), "unexpected array 'more'"),
     "labels read from the middle": (
