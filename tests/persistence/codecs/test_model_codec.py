@@ -252,7 +252,7 @@ def test_names_given_to_save_come_back(tmp_path, data):
     model.save(path)
     assert not hasattr(sdgs.load(path), "label_names_")
     assert not hasattr(loaded.fit(data.X, data.Y), "feature_names_")
-    for names, message in [(labels[1:], "4 different"), ([labels[0]] * 4, "4 different"), ([1] * 4, "must be strings")]:
+    for names, message in [(labels[1:], "4 names"), ([labels[0]] * 4, "two labels are"), ([1] * 4, "must be strings")]:
         with pytest.raises(ModelFileError, match=message):
             model.save(tmp_path / "other.sdgs", label_names=names)
     assert not (tmp_path / "other.sdgs").exists()
