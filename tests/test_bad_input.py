@@ -13,6 +13,7 @@ from sdgs.datasets import make_composite_digits, make_label_subspaces
 X = np.random.default_rng(0).standard_normal((6, 4))
 Y = np.array([[1, 0], [0, 1], [1, 1], [1, 0], [0, 1], [1, 1]])
 BASIS = [np.eye(4)[:2], np.eye(4)[2:]]
+HUGE = 10**400  # beyond float64
 
 
 def with_first_entry(value):
@@ -25,6 +26,11 @@ def with_first_entry(value):
     ("arguments", "message"),
     [
         ({"X": with_first_entry(np.inf)}, "X contains infinity"),
+        ({"X": [[HUGE] * 4, *X.tolist()[1:]]}, "X has an integer that is too large for float64"),
+        ({"X": np.full(X.shape, HUGE, dtype=object)}, "X has an integer that is too large for float64"),
+        ({"Y": Y.astype(object) * HUGE}, "Y must hold only 0 and 1"),
+        ({"max_iter": HUGE}, r"max_iter must be an integer >= 1 and < 2\*\*63, got 1000"),
+        ({"tol": HUGE}, "tol must be a finite number >= 0, got 1000"),
         ({"X": X[0]}, "Expected 2D array"),
         ({"X": X[:0], "Y": Y[:0]}, "Found array with 0 sample"),
         ({"X": X[:, :0]}, r"Found array with 0 feature"),
@@ -83,6 +89,9 @@ def test_decompose_and_fit_reject(arguments, message):
     [
         ({"alpha": -0.1}, "alpha must be a finite number >= 0, got -0.1"),
         ({"alpha": None}, "alpha must be a finite number >= 0, got None"),
+        ({"alpha": HUGE}, "alpha must be a finite number >= 0, got 1000"),
+        ({"cv": HUGE}, r"cv must be an integer >= 2 and < 2\*\*63, got 1000"),
+        ({"n_jobs": -HUGE}, "n_jobs must be None or an integer other than 0 .* of at most 32 bits, got -1000"),
         ({"threshold": 0}, "threshold must be a finite number > 0, got 0"),
         ({"threshold": "auto"}, "threshold must be a finite number > 0, got 'auto'"),
         ({"scaling": "rank"}, "scaling must be one of 'auto', 'rows', 'columns', 'idf', None; got 'rank'"),
@@ -120,6 +129,8 @@ def test_the_classifier_rejects_input():
         ({"X": X[:0]}, "Found array with 0 sample"),
         ({"X": X.astype(np.float32), "tol": 1e-9}, "tol must be at least 1e-06 for float32"),
         ({"X": X * 0 + 1.7e308}, "norm overflows. Scale X and alpha down"),
+        ({"X": [[HUGE] * 4]}, "X has an integer that is too large for float64"),
+        ({"components": [[[HUGE] * 4]]}, r"components\[0\] has an integer that is too large for float64"),
         ({"components": []}, "components is empty"),
         ({"components": None}, "components is empty"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
@@ -157,6 +168,8 @@ def test_metrics_reject(Y_true, Y_pred, message):
 def test_metrics_reject_values_for_empty_label_sets():
     with pytest.raises(ValueError, match=r"both_empty must be 0, 1 or numpy.nan, got 0.5"):
         metrics.f1(Y, Y, both_empty=0.5)
+    with pytest.raises(ValueError, match=r"zero_division must be 0, 1 or numpy.nan, got 1000"):
+        metrics.precision(Y, Y, zero_division=HUGE)
     with pytest.raises(ValueError, match=r"zero_division must be 0, 1 or numpy.nan, got 'warn'"):
         metrics.precision(Y, Y, zero_division="warn")
 

@@ -1,8 +1,9 @@
 """Validation of arguments of public functions and estimators. Errors name the argument and say what to do."""
 
+import math
 import numbers
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,28 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     An array of another library stays one if array API dispatch is enabled: see :mod:`sdgs._utils._array_api`.
     """
     reject_masked(X, name)
-    X = check_array(
-        detach(X) if is_dispatched(X) else X,
-        accept_sparse="csr",
-        dtype=float_dtypes(X),
-        order="C",
-        ensure_all_finite="allow-nan" if missing else True,
-        input_name=name,
-    )
+    with reject_huge_integers(name):
+        X = check_array(
+            detach(X) if is_dispatched(X) else X,
+            accept_sparse="csr",
+            dtype=float_dtypes(X),
+            order="C",
+            ensure_all_finite="allow-nan" if missing else True,
+            input_name=name,
+        )
     return canonical_csr(X)
+
+
+@contextmanager
+def reject_huge_integers(name: str) -> Iterator[None]:
+    """Turn the error of a conversion to floats into one that names the array: Python's integers have no limit."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(
+            f"{name} has an integer that is too large for float64, whose largest number is 1.8e308. Scale it, or use "
+            "its logarithm."
+        ) from None
 
 
 def float_dtypes(X: Any) -> tuple[Any, Any]:
@@ -117,7 +131,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
 def _is_one(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
     """Which of ``values`` are 1; rejects values other than 0 and 1."""
     if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
-        with suppress(TypeError, ValueError):  # reported below
+        with suppress(TypeError, ValueError, OverflowError):  # reported below
             values = values.astype(np.float64)
     if values.dtype.kind in "biuf":
         positive = values == 1
@@ -166,23 +180,31 @@ def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:
 
 
 def check_int(value: Any, name: str, *, minimum: int) -> int:
-    """``value`` as an int of at least ``minimum``; rejects floats and booleans."""
-    if _is_real(value) and isinstance(value, numbers.Integral) and int(value) >= minimum:
+    """``value`` as an int of at least ``minimum`` and of 64 bits; rejects floats and booleans."""
+    if _is_real(value) and isinstance(value, numbers.Integral) and minimum <= int(value) < 1 << 63:
         return int(value)
-    raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
+    limit = " and < 2**63" if isinstance(value, numbers.Integral) and int(value) >= 1 << 63 else ""
+    raise ValueError(f"{name} must be an integer >= {minimum}{limit}, got {value!r}.")
 
 
 def check_number(value: Any, name: str, *, positive: bool = False) -> float:
     """``value`` as a finite float that is not negative, and with ``positive`` not zero either."""
-    if _is_real(value) and np.isfinite(value) and (value > 0 or (value == 0 and not positive)):
-        return float(value)
+    try:
+        number = float(value) if _is_real(value) else math.nan
+    except OverflowError:  # an integer beyond float64
+        number = math.inf
+    if math.isfinite(number) and (number > 0 or (number == 0 and not positive)):
+        return number
     raise ValueError(f"{name} must be a finite number {'> 0' if positive else '>= 0'}, got {value!r}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Reject anything but None and an integer other than 0."""
-    if n_jobs is not None and not (_is_real(n_jobs) and isinstance(n_jobs, numbers.Integral) and int(n_jobs) != 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0 (-1 for all cores), got {n_jobs!r}.")
+    is_int = _is_real(n_jobs) and isinstance(n_jobs, numbers.Integral)
+    if n_jobs is not None and not (is_int and 0 < abs(int(n_jobs)) < 1 << 31):
+        raise ValueError(
+            f"n_jobs must be None or an integer other than 0 (-1 for all cores) of at most 32 bits, got {n_jobs!r}."
+        )
 
 
 def check_seed(random_state: Any) -> int:

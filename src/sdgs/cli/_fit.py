@@ -168,7 +168,7 @@ def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
     if counts.size > MAX_LABELS:
         exit_with_error(
             f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
-            f"trains {MAX_LABELS:,} at most. Keep the most frequent labels."
+            f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
         )
     for count, problem in (
         (0, "no sample has these labels, which cannot be learnt"),

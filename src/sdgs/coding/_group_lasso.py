@@ -9,7 +9,14 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgs._utils._array_api import namespace, on_host, to_host
-from sdgs._utils._validation import check_features, check_int, check_n_jobs, check_number, has_missing
+from sdgs._utils._validation import (
+    check_features,
+    check_int,
+    check_n_jobs,
+    check_number,
+    has_missing,
+    reject_huge_integers,
+)
 from sdgs.coding._coding_problem import CodingProblem, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._host_coder import code_on_host
@@ -127,7 +134,8 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, Integ
         raise ValueError("components is empty: pass a sequence of arrays, one per label.")
     parts = []
     for i, component in enumerate(components):
-        part = np.asarray(component.toarray() if issparse(component) else to_host(component), dtype=dtype)
+        with reject_huge_integers(f"components[{i}]"):
+            part = np.asarray(component.toarray() if issparse(component) else to_host(component), dtype=dtype)
         if part.ndim != 2 or part.shape[1] != p:
             raise ValueError(
                 f"components[{i}] must have shape (r, {p}), one column per feature of X, got {part.shape}."

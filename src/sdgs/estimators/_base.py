@@ -20,6 +20,7 @@ from sdgs._utils._validation import (
     check_labels,
     float_dtypes,
     is_data_frame,
+    reject_huge_integers,
     reject_masked,
     unwrap_labels,
 )
@@ -75,15 +76,16 @@ class LabelTarget:
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
         reject_masked(X, "X")
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=float_dtypes(X),
-            order="C",
-            ensure_all_finite="allow-nan" if self._accepts_missing else True,
-        )
+        with reject_huge_integers("X"):
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=float_dtypes(X),
+                order="C",
+                ensure_all_finite="allow-nan" if self._accepts_missing else True,
+            )
         return canonical_csr(X)
 
     def _check_y(self, X: Any, y: Any) -> Any:

@@ -161,6 +161,6 @@ def _mean_ratio(
 
 
 def _check_fill_value(value: Any, name: str) -> float:
-    if isinstance(value, numbers.Real) and (value in (0, 1) or np.isnan(float(value))):
+    if isinstance(value, numbers.Real) and (value in (0, 1) or value != value):  # or NaN
         return float(value)
     raise ValueError(f"{name} must be 0, 1 or numpy.nan, got {value!r}.")

@@ -253,7 +253,7 @@ def test_names_given_to_save_come_back(tmp_path, data):
     model.save(path)
     assert not hasattr(sdgs.load(path), "label_names_")
     assert not hasattr(loaded.fit(data.X, data.Y), "feature_names_")
-    for names, message in [(labels[1:], "4 different"), ([labels[0]] * 4, "4 different"), ([1] * 4, "must be strings")]:
+    for names, message in [(labels[1:], "4 names"), ([labels[0]] * 4, "two labels are"), ([1] * 4, "must be strings")]:
         with pytest.raises(ModelFileError, match=message):
             model.save(tmp_path / "other.sdgs", label_names=names)
     assert not (tmp_path / "other.sdgs").exists()
@@ -277,7 +277,10 @@ FORGERIES = {
     "the wrong number of features": (lambda document, _: document["features"].update(number=9), "mean_ has shape"),
     "too few feature names": (lambda document, _: document["features"].update(names=["a"]), "not have 8 feature names"),
     "given names of something else": (lambda document, _: document.update(names={"rows": ["a"]}), "something else"),
-    "given names that repeat": (lambda document, _: document.update(names={"labels": ["a"] * 3}), "3 different names"),
+    "given names that repeat": (
+        lambda document, _: document.update(names={"labels": ["a"] * 3}),
+        "two labels are named 'a'",
+    ),
     "a threshold too many": (lambda _, arrays: arrays.update(thresholds=np.ones(4)), "thresholds has shape"),
     "an array too many": (lambda _, arrays: arrays.update(more=np.ones(4)), "unexpected array 'more'"),
     "labels read from the middle": (

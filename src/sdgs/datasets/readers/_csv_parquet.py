@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets.readers._column_selection import first_repeated
 from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
 from sdgs.datasets.readers._open import BLOCK_BYTES, STDIN, Stream, open_stream, read_lines
 
@@ -82,10 +83,10 @@ class TableSource:
             )
 
     def _check_names(self) -> None:
-        repeated = [name for i, name in enumerate(self.names) if name and name in self.names[:i]]
-        if repeated:
+        repeated = first_repeated(filter(None, self.names))
+        if repeated is not None:
             raise DataFileError(
-                f"{self.name}: two columns are named {repeated[0]!r}. Rename one, because columns are matched by name."
+                f"{self.name}: two columns are named {repeated!r}. Rename one, because columns are matched by name."
             )
         if not any(self.names):
             raise DataFileError(f"{self.name}: there is no first line with the names of the columns.")
@@ -187,7 +188,7 @@ class ParquetSource(TableSource):
             n_rows = max(self._block_cells // max(len(columns), 1), 1)
             for batch in self._file.iter_batches(n_rows, columns=list(columns), use_threads=False):
                 n = batch.num_rows
-                cells = {name: batch.column(name) for name in columns}
+                cells = dict(zip(batch.schema.names, batch.columns, strict=True))  # by name each takes a search
                 yield RowBlock(cells, range(done + 1, done + n + 1), self._size * (done + n) // total)
                 done += n
         except (OSError, pa.ArrowException) as error:

@@ -84,10 +84,9 @@ class LabelGuess:
 def guess_label_columns(names: Sequence[str], binary: Sequence[str], text: Mapping[str, Sequence[Any]]) -> LabelGuess:
     """Guess from the names of all columns, the names of binary columns, and the cells of text columns."""
     # Columns with the same prefix are of the same kind: in word_1, word_2, ... a count may happen to be binary.
-    groups: dict[str, set[str]] = {}
-    for name in names:
-        groups.setdefault(_prefix(name), set()).add(name)
-    in_binary_groups = [name for name in binary if not _prefix(name) or groups[_prefix(name)] <= set(binary)]
+    binary_names = set(binary)
+    mixed_prefixes = {_prefix(name) for name in names if name not in binary_names} - {""}
+    in_binary_groups = [name for name in binary if _prefix(name) not in mixed_prefixes]
     columns = tuple(in_binary_groups or binary)
     lists, single_labels = list[str](), list[str]()
     for name, cells in text.items():

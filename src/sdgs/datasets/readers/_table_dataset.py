@@ -39,7 +39,8 @@ def table_dataset(
         raise DataFileError(f"{source.name}: {join_names(conflicts)} cannot be both a label and dropped.")
     if "" in source.names:
         dropped[""] = "an index, because it has no name"
-    features = [name for name in source.names if name not in dropped and name not in targets]
+    not_features = {*dropped, *targets}
+    features = [name for name in source.names if name not in not_features]
     values = _read_values(source, features, label_names, list_column)
     columns = _numeric_columns(values, source.name, dropped)
     if not columns:
