@@ -75,8 +75,8 @@ def group_lasso(
     check of a row costs a product with the whole dictionary, and every row the products of its own working sets.
 
     Everything is computed in float64. The gap is that of the code as it is returned, after it is rounded to the
-    precision of ``X``. In float32 the rounding of a large code may exceed ``tol``: if subspaces nearly coincide, or if a
-    code follows an entry that is far larger than ``huber``. Such a row has not converged; pass ``X`` as float64 then.
+    precision of ``X``. In float32 the rounding of a large code may exceed ``tol``: if subspaces nearly coincide, or if
+    a code follows an entry that is far larger than ``huber``. Such a row has not converged; pass ``X`` as float64 then.
 
     If subspaces coincide the code is not unique: objective and gap are right, but which of these labels gets the
     coefficients is arbitrary. The same holds, with slow convergence, if ``huber`` equals ``alpha`` and a subspace
