@@ -51,7 +51,7 @@ def group_lasso(
     alpha : float
         Weight of the penalty, lambda in the paper. If it is at least ``max_i ||C^i x||_2``, the code of x is zero. With
         0 the code is the least-squares one of smallest norm; that needs complete rows and no ``huber``. An alpha in
-        between that is below ``1e-11 ||x||_2`` is raised to this for complete rows, because of rounding.
+        between that is below ``1e-11 ||x||_2`` is raised to this, because of rounding, if ``X`` has no NaN.
     huber : float or None, default=None
         Weight of the residual, mu. If it is below ``alpha``, no single entry can make the code of a label non-zero, and
         the effect of one entry on the code is bounded. None, the paper's problem, is the limit of large mu.
