@@ -1,10 +1,13 @@
 """Codes of arrays of other libraries agree with those of NumPy arrays."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from certificates import group_lasso_violations
 from reference import certificate, huber_certificate
 from sdgs import group_lasso
 from sdgs._utils._array_api import to_host
@@ -152,3 +155,21 @@ def test_gradients_are_not_tracked(subspaces):
     with config_context(array_api_dispatch=True):
         tracked = torch.asarray(np.random.default_rng(0).standard_normal((150, 20))).requires_grad_()
         assert not group_lasso(tracked, subspaces(3, 2, 20), 0.5).codes.requires_grad
+
+
+@pytest.mark.parametrize(("huber", "missing"), [(None, False), (0.05, False), (0.05, True), (None, True)])
+@pytest.mark.parametrize("alpha", [0.0, 0.03])
+def test_the_gap_is_that_of_the_code_after_rounding(elsewhere, subspaces, alpha, huber, missing):
+    if alpha == 0 and (huber is not None or missing):
+        return
+    first, other = subspaces(2, 2, 6)
+    near = np.linalg.qr((first + 1e-3 * np.random.default_rng(0).standard_normal(first.shape)).T)[0].T
+    components = [C.astype(np.float32) for C in (first, other, near, np.eye(6)[:1])]
+    X = np.random.default_rng(1).standard_normal((8, 6)).astype(np.float32)
+    X[2:4, 0] = 1234567
+    if missing:
+        X[4:, 1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = group_lasso(elsewhere(X), components, alpha, huber=huber)
+    assert group_lasso_violations(result, X, components, alpha, huber) == []

@@ -1,3 +1,5 @@
+import warnings
+
 import joblib
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
+from certificates import count_violations, group_lasso_certificate, group_lasso_violations, random_problem
 from reference import certificate, group_lasso_by_proximal_gradient, objective
 from sdgs import group_lasso
 from sdgs.coding import group_norms
@@ -19,7 +22,7 @@ from sdgs.coding.compiled._squared_loss import solve_by_gram
 def code_without_gram(X, components, alpha, tol=1e-6, max_iter=2000):
     """:func:`group_lasso` for a dictionary whose Gram matrix would be too large."""
     groups = np.cumsum([0, *(len(C) for C in components)])
-    problem = CodingProblem(np.vstack(components), groups, alpha, None, False, tol, max_iter)
+    problem = CodingProblem(np.vstack(components).astype(X.dtype), groups, alpha, None, False, tol, max_iter)
     return code_on_host(X, problem, max_gram_size=0)
 
 
@@ -319,3 +322,68 @@ def test_a_label_just_above_alpha_beside_one_just_below_is_selected(huber):
     result = group_lasso([x], list(np.eye(3)[:, None]), 0.5, huber=huber, tol=1e-13)
     assert result.converged[0]
     np.testing.assert_allclose(result.codes.toarray(), [[0, 2.5e-6, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("angle", [1e-10, 1e-9, 3e-9, 1e-8, 3e-8, 1e-6])
+@pytest.mark.parametrize("alpha", [1e-12, 1e-11, 1e-10, 1e-9])
+@pytest.mark.parametrize("code", [group_lasso, code_without_gram])
+def test_subspaces_that_all_but_coincide_do_not_diverge(angle, alpha, code):
+    """Rounding then exceeds alpha: the code is finite, no worse than the zero code, and its gap is what it says."""
+    X, components = np.array([[0.6, 0.8], [0.8, -0.6]]), [[[1.0, 0.0]], [[np.cos(angle), np.sin(angle)]]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = code(X, components, alpha)
+    assert group_lasso_violations(result, X, components, alpha) == []
+    assert result.gap.max() <= 1
+
+
+def test_a_gap_that_is_not_finite_counts_as_not_converged():
+    problem = CodingProblem(np.eye(2), np.array([0, 2]), 0.1, None, False, 1e-6, 10)
+    result = problem.to_group_codes(None, np.array([np.nan, np.inf, 0.0]), None, None)
+    np.testing.assert_array_equal(result.converged, [False, False, True])
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 0.1])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("code", [group_lasso, code_without_gram])
+def test_the_gap_is_that_of_the_code_after_rounding(alpha, form, code):
+    """Nearly equal subspaces have large codes that cancel, which float32 cannot hold."""
+    rng = np.random.default_rng(0)
+    first = np.linalg.qr(rng.standard_normal((8, 2)))[0].T
+    near = np.linalg.qr((first + 1e-3 * rng.standard_normal(first.shape)).T)[0].T
+    components = [C.astype(np.float32) for C in (first, near)]
+    X = rng.standard_normal((6, 8)).astype(np.float32)
+    X[3:] *= np.float32(1e-38)  # subnormal numbers have fewer digits
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = code(form(X), components, alpha)
+    assert group_lasso_violations(result, X, components, alpha) == []
+
+
+def test_codes_of_subnormal_rows_are_certified_after_rounding(subspaces):
+    X, components = np.random.default_rng(0).standard_normal((4, 10)) * 1e-318, subspaces(5, 2, 10)
+    with pytest.warns(ConvergenceWarning):
+        result = group_lasso(X, components, 1e-319, tol=1e-9)
+    for x, b, gap in zip(X, result.codes.toarray(), result.gap, strict=True):
+        assert group_lasso_certificate(x, components, b, 1e-319).gap <= 2 * gap  # norms are rounded, too
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 3e38), (np.float64, 1e308)])
+def test_a_code_that_overflows_is_rejected(dtype, size):
+    twins = [np.linalg.qr(np.ones((4, 1)) + shift * np.eye(4)[:, :1])[0].T for shift in (0, 1e-2)]
+    with pytest.raises(ValueError, match="code overflows"):
+        group_lasso(size * np.eye(4, dtype=dtype)[:1], twins, 0)
+
+
+def test_no_component_at_all_and_alpha_zero():
+    result = group_lasso([[1.0, 2.0], [0.0, 0.0]], [np.zeros((0, 2))], 0)
+    assert result.codes.shape == (2, 0)
+    assert result.converged.all()
+
+
+@pytest.mark.slow
+def test_random_problems_are_certified():
+    # python tests/certificates.py 100000 for many more
+    count, messages = count_violations(random_problem, 400)
+    assert messages == []
+    assert count["fine"] == 400

@@ -1,5 +1,7 @@
 """The group lasso with a sparse residual, and with entries that were not observed."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from certificates import group_lasso_violations
 from reference import group_lasso_by_proximal_gradient, huber_certificate, huber_objective
 from sdgs import group_lasso
 
@@ -230,3 +233,23 @@ def test_rows_that_do_not_converge_are_reported(subspaces):
     with pytest.warns(ConvergenceWarning, match="did not reach"):
         result = group_lasso(X, subspaces(8, 3, 20), 0.01, huber=0.05, max_iter=1)
     assert not result.converged.all()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1234567.0), (np.float32, 3e4), (np.float64, 1e15)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_gap_is_that_of_the_code_after_rounding(dtype, size, missing):
+    """A code that follows a wild entry is rounded more coarsely than mu."""
+    X = np.array([[size, 0.5, np.nan if missing else 0.1]], dtype=dtype)
+    with pytest.warns(ConvergenceWarning, match="0.03|did not reach"):
+        result = group_lasso(X, [np.eye(3)], 0.03, huber=0.05)
+    assert not result.converged.any()
+    assert group_lasso_violations(result, X, [np.eye(3)], 0.03, 0.05) == []
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_residual_is_that_of_the_code_after_rounding(subspaces, dtype):
+    X, components = samples(20, 15, spikes=0.2, missing=0.1).astype(dtype), subspaces(6, 3, 15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = group_lasso(1000 * X, components, 0.05, huber=0.1)
+    assert group_lasso_violations(result, 1000 * X, components, 0.05, 0.1) == []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, random_array
 from sklearn.exceptions import ConvergenceWarning
 
+from certificates import count_violations, random_decomposition
 from decomposition_problems import problems, sparse_labels
 from helpers import assert_same_subspaces, decompose_as_given, decomposition_problem
 from reference import decompose_by_definition
@@ -269,3 +270,18 @@ def test_sparse_samples_near_the_largest_number(dtype):
     X = csr_array((values, (np.arange(40), np.arange(40) % 10)), shape=(40, 10))
     result = decompose_as_given(X, sparse_labels(40, 3, 2), n_components=2, residual_size=0, tol=1e-2, random_state=0)
     assert all(np.isfinite(C).all() for C in result.components)
+
+
+@pytest.mark.slow
+def test_random_decompositions_are_what_they_say():
+    # python tests/certificates.py 100000 for many more
+    count, messages = count_violations(random_decomposition, 300)
+    assert messages == []
+    assert count["fine"] == 300
+
+
+def test_an_error_of_zero_stays_zero_at_any_scale():
+    """Although the square of the scale overflows."""
+    X = 1e300 * np.random.default_rng(0).standard_normal((4, 3))
+    result = decompose(X, np.ones((4, 1)), n_components=1, residual_size=1.0, random_state=0)
+    assert result.objective[-1] == 0

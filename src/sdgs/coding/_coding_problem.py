@@ -1,11 +1,13 @@
 """The group lasso of one dictionary, as the solvers take it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._array_api import namespace
 from sdgs.coding._group_codes import Array, GroupCodes
 
 Floats = NDArray[np.float64]
@@ -15,8 +17,8 @@ Integers = NDArray[np.int64]
 # to 1 + S, of the squared error relative to S + S^2. Gaps contain it.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
-# Alpha relative to the norm of a row is raised to this: a smaller one would be lost in the rounding of correlations.
-MIN_RELATIVE_ALPHA = 1e-13
+# Alpha relative to the norm of a row is raised to this: rounding of correlations would make a smaller one meaningless.
+MIN_RELATIVE_ALPHA = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,15 @@ class CodingProblem:
     def rank_tolerance(self) -> float:
         """Singular values of C below this share of the largest one count as zero in least squares."""
         return float(max(self.C.shape)) * float(np.finfo(self.C.dtype).eps)
+
+    def or_zero_codes(self, codes: Any, gap: Any, zero_gap: Callable[[], Any]) -> tuple[Any, Any]:
+        """Rounded codes and their gaps, with the zero code and its gap where that gap is smaller."""
+        xp = namespace(codes)
+        if bool(xp.all(gap <= self.tol)):
+            return codes, gap
+        gap_at_zero = zero_gap()
+        is_better = ~(gap <= gap_at_zero)
+        return xp.where(is_better[:, None], xp.zeros_like(codes), codes), xp.where(is_better, gap_at_zero, gap)
 
     def to_group_codes(self, codes: Any, gap: Any, n_iter: Any, residual: Any) -> GroupCodes:
         """The result for all rows."""

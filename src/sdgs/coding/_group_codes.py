@@ -31,8 +31,8 @@ class GroupCodes:
         The code of label i is ``codes[:, groups[i]:groups[i + 1]]``.
     gap : ndarray of shape (n,)
         Duality gap of each row divided by ``||x||^2 / 2``, the objective of the zero code: an upper bound on the
-        relative suboptimality. With ``huber`` or missing entries it is divided by
-        ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries, which large outliers do not inflate.
+        relative suboptimality of the code as it is returned, with rounding. With ``huber`` or missing entries it is
+        divided by ``||clip(x, -huber, huber)||^2 / 2`` over the observed entries, which large outliers do not inflate.
     n_iter : ndarray of shape (n,)
         Block-descent sweeps, Newton steps and checks of all groups per row.
     converged : ndarray of shape (n,)

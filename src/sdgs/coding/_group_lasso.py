@@ -21,7 +21,7 @@ from sdgs.coding._coding_problem import CodingProblem, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._host_coder import code_on_host
 
-_MIN_FLOAT32_TOL = 1e-6  # rounding of products and codes in float32: a smaller gap cannot be distinguished from zero
+_MIN_FLOAT32_TOL = 1e-6  # rounding of codes to float32 gives larger gaps than a smaller tol would allow
 _MAX_ORTHONORMALITY_ERROR = 1e-4
 
 
@@ -57,12 +57,13 @@ def group_lasso(
         One subspace per label, each with orthonormal rows; ``r_i`` may be 0.
     alpha : float
         Weight of the penalty, lambda in the paper. If it is at least ``max_i ||C^i x||_2``, the code of x is zero. With
-        0 the code is the least-squares one of smallest norm; that needs complete rows and no ``huber``.
+        0 the code is the least-squares one of smallest norm; that needs complete rows and no ``huber``. An alpha in
+        between that is below ``1e-11 ||x||_2`` is raised to this, because of rounding, if ``X`` has no NaN.
     huber : float or None, default=None
         Weight of the residual, mu. If it is below ``alpha``, no single entry can make the code of a label non-zero, and
         the effect of one entry on the code is bounded. None, the paper's problem, is the limit of large mu.
     tol : float, default=1e-6
-        Relative duality gap at which a row has converged. At least 1e-6 for float32, the accuracy of the gap there.
+        Relative duality gap at which a row has converged. At least 1e-6 for float32.
     max_iter : int, default=2000
         Maximum number of iterations per row.
     n_jobs : int or None, default=None
@@ -79,6 +80,10 @@ def group_lasso(
     Memory: the codes, the Gram matrix of the dictionary (R x R), and per thread 64 MiB and the Gram matrices of the
     largest working set. For R > 8192 the Gram matrix is formed only for missing entries and ``huber``. Without it every
     check of a row costs a product with the whole dictionary, and every row the products of its own working sets.
+
+    Everything is computed in float64. The gap is that of the code as it is returned, after it is rounded to the
+    precision of ``X``. In float32 the rounding of a large code may exceed ``tol``: if subspaces nearly coincide, or if
+    a code follows an entry that is far larger than ``huber``. Such a row has not converged; pass ``X`` as float64 then.
 
     If subspaces coincide the code is not unique: objective and gap are right, but which of these labels gets the
     coefficients is arbitrary. The same holds, with slow convergence, if ``huber`` equals ``alpha`` and a subspace

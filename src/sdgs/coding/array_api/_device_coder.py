@@ -7,7 +7,7 @@ from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, take
 from sdgs._utils._row_norms import unit_rows
-from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, CodingProblem
+from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem
 from sdgs.coding._group_codes import GroupCodes
 from sdgs.coding.array_api._huber_loss_batch import solve_huber_loss_on_device
 from sdgs.coding.array_api._padded_dictionary import PaddedDictionary, pad_dictionary, round_codes
@@ -52,16 +52,24 @@ def _solve_squared_loss(
     if not bool(xp.all(xp.isfinite(norms))):
         raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
     if pinv is not None:
-        codes, b = round_codes(x @ pinv, norms, dtype)
-        # The part of the error in the row space of C is the gap to the smallest objective.
-        gap = xp.sum((((x - b @ dictionary.C) @ pinv) @ dictionary.C) ** 2, axis=1)
+
+        def gaps_of(b: Any) -> Any:
+            # The part of the error in the row space of C is the gap to the smallest objective.
+            errors = xp.sqrt(xp.sum((((x - b @ dictionary.C) @ pinv) @ dictionary.C) ** 2, axis=1))
+            return (errors + ROUNDING * xp.sum(xp.abs(b), axis=1)) ** 2
+
+        b = x @ pinv
         n_iter = xp.ones((x.shape[0],), dtype=xp.int64, device=device(x))
     else:
         # As on the host: a row of norm s has s times the code of its unit row under alpha / s.
         alpha = problem.alpha
         alphas = xp.clip(alpha / xp.where(norms > 0, norms, xp.full_like(norms, alpha)), MIN_RELATIVE_ALPHA, 2.0)
         c = x @ xp.matrix_transpose(dictionary.C)
+
+        def gaps_of(b: Any) -> Any:
+            return rounded_gaps(c, b, G, alphas, dictionary.r)
+
         b, _, n_iter = solve_squared_loss_on_device(c, G, dictionary, alphas, problem)
-        codes, b = round_codes(b, norms, dtype)
-        gap = rounded_gaps(c, b, G, alphas, dictionary.r)
+    codes, b = round_codes(b, norms, dtype)
+    codes, gap = problem.or_zero_codes(codes, gaps_of(b), lambda: gaps_of(xp.zeros_like(b)))
     return codes, gap, n_iter

@@ -59,6 +59,7 @@ def solve_huber_loss_on_device(
     unsolved = ~(gap <= problem.solver_tol) & (n_iter < problem.max_iter)
     codes, b = round_codes(b, unit, dtype)
     gap = xp.where(is_zero, gap, _check(samples, b, dictionary)[0])
+    codes, gap = problem.or_zero_codes(codes, gap, lambda: _check(samples, xp.zeros_like(b), dictionary)[0])
     rows = xp.nonzero(too_clipped | unsolved)[0]
     if rows.shape[0]:
         columns, starts = dictionary.host_layout()

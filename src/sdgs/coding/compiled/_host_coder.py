@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
-from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, CodingProblem, Floats, Integers
+from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._huber_loss import check_codes, solve_huber_loss
 from sdgs.coding.compiled._squared_loss import rounded_gaps, solve_by_gram, solve_by_working_sets
@@ -84,8 +84,15 @@ class _BlockCoder:
         """The case alpha = 0, for unit rows. The part of their error in the row space of C is the gap."""
         C, pinv = self.problem.C.astype(np.float64, copy=False), self.pinv
         codes = _codes_of_rows(np.asarray(x @ pinv), norms, dtype)
-        error = (x.toarray() if issparse(x) else x) - _codes_of_unit_rows(codes, norms) @ C
-        return codes, np.square((error @ pinv) @ C).sum(axis=1), np.ones(len(codes), dtype=np.int64)
+        x = x.toarray() if issparse(x) else x
+
+        def gaps_of(b: Floats) -> Floats:
+            errors = np.linalg.norm(((x - b @ C) @ pinv) @ C, axis=1)
+            return np.asarray(np.square(errors + ROUNDING * np.abs(b).sum(axis=1)))
+
+        gap = gaps_of(_codes_of_unit_rows(codes, norms))
+        codes, gap = self.problem.or_zero_codes(codes, gap, lambda: gaps_of(np.zeros(codes.shape)))
+        return codes, gap, np.ones(len(codes), dtype=np.int64)
 
     def _solve_squared_loss(self, x: Any, norms: Array, divisors: Array, dtype: Any) -> tuple[Array, Floats, Integers]:
         """Codes of rows that are divided by ``divisors`` to have unit norm."""
@@ -105,8 +112,12 @@ class _BlockCoder:
             b, gap, n_iter = solve_by_gram(c, self.gram, *arguments)
         codes = _codes_of_rows(b, norms, dtype)
         if is_rounded and len(C):
-            b = _codes_of_unit_rows(codes, norms)
-            gap = rounded_gaps(original_c, b, self.gram, C, problem.starts, alphas)
+
+            def gaps_of(b: Floats) -> Floats:
+                return rounded_gaps(original_c, b, self.gram, C, problem.starts, alphas)
+
+            gap = gaps_of(_codes_of_unit_rows(codes, norms))
+            codes, gap = problem.or_zero_codes(codes, gap, lambda: gaps_of(np.zeros(codes.shape)))
         return codes, gap, n_iter
 
 

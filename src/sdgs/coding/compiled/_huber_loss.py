@@ -43,11 +43,15 @@ def solve_huber_loss(X: Any, problem: CodingProblem, G: Floats) -> tuple[Array, 
             rows, limit = rows[is_clipped & (reach >= limit)], limit * CLIP_FACTOR
         codes = (b * unit[:, None]).astype(dtype)
     check_codes(np.isfinite(codes).all())
-    exact = codes.astype(np.float64)
     if R:
         bounds_of_entries = np.where(observed, bounds[:, None], 0.0)
-        gap = _gaps(clipped, bounds_of_entries, alphas, exact / unit[:, None], C, problem.starts)
-    error = np.where(observed, X - exact @ C, 0.0)
+
+        def gaps_of(b: Floats) -> Floats:
+            return _gaps(clipped, bounds_of_entries, alphas, b, C, problem.starts)
+
+        gap = gaps_of(codes.astype(np.float64) / unit[:, None])
+        codes, gap = problem.or_zero_codes(codes, gap, lambda: gaps_of(np.zeros((n, R))))
+    error = np.where(observed, X - codes.astype(np.float64) @ C, 0.0)
     return codes, gap, n_iter, error - clip(error, mu)
 
 
