@@ -9,7 +9,7 @@ from fuzz.runner import run
 from fuzz.target_misbehaviour import KINDS, kind_of
 from fuzz.targets import SHARES, cases_per_target
 
-N_CASES = 2000
+N_CASES = 1200
 
 
 def run_cases(cases, folder, **options):
