@@ -101,7 +101,7 @@ def _predictions(
 
 
 class _Lines:
-    """The lines of a CSV writer that ends them in such a way that it quotes every cell with a line break of any kind."""
+    """The lines of a CSV writer, ended in such a way that it quotes every cell with a line break of any kind."""
 
     END = "\r\n"
 

@@ -88,6 +88,7 @@ def _run(protocol: Any, output: Path, data_home: Path | None, jobs: int) -> bool
             run(protocol, output, data_home=data_home, n_jobs=jobs, progress=show)
         except ExperimentError as error:
             bar.stop()
-            err().print(f"[red]{escape(error, keep='\n')}[/]", highlight=False)
+            message = escape(error, keep="\n")
+            err().print(f"[red]{message}[/]", highlight=False)
             return False
     return True
