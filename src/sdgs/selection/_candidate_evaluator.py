@@ -120,7 +120,8 @@ class CandidateEvaluator:
             )
         with task.part("penalties"):
             pairs = [(depth, i) for depth in range(len(blocks)) for i in range(len(self._penalties))]
-            depth, i = max(pairs, key=lambda pair: self._scorer.quick_value(scores[pair[0]][pair[1]]))
+            values = self._scorer.quick_values([scores[depth][i] for depth, i in pairs])
+            depth, i = pairs[int(np.argmax(values))]
         best = scores[depth][i]
         choice = RidgeChoice(self._penalties[i], blocks[: depth + 1])
         return CVResult(parameters, choice, self._scorer.value(best), self.test_rows, to_host(best))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from sdgs._utils._array_api import namespace, put, to_device_of
-from sdgs.readout._calibration import evenly_spaced_rows, fit_calibration
+from sdgs.readout._calibration import evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._features import FEATURE_BLOCKS
 from sdgs.readout._ridge import Ridge, RidgeRegression
@@ -111,14 +111,20 @@ class Scorer:
 
     def value(self, scores: Any) -> float:
         """The value of all scores."""
-        return self._value(scores, self.Y)
+        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE)[0]
 
-    def quick_value(self, scores: Any) -> float:
-        """The value of evenly spaced rows if there are many: enough to compare penalties."""
-        n, k = self.Y.shape
-        rows = evenly_spaced_rows(n, k, defaults.MAX_COMPARED_SCORES)
-        return self._value(scores[rows, :], self.Y[rows])
+    def quick_values(self, candidates: Sequence[Any]) -> list[float]:
+        """The values of several scores, on evenly spaced rows if there are many: enough to compare penalties."""
+        rows = evenly_spaced_rows(*self.Y.shape, defaults.MAX_COMPARED_SCORES)
+        return self._values(candidates, rows, defaults.MAX_LAST_CHANGE_COMPARISON)
 
-    def _value(self, scores: Any, Y: Array) -> float:
-        P = fit_calibration(scores, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES).probabilities(scores)
-        return metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P))
+    def _values(self, candidates: Sequence[Any], rows: slice, max_change: float) -> list[float]:
+        candidates, Y = [scores[rows, :] for scores in candidates], self.Y[rows]
+        calibrations = fit_calibrations(
+            candidates, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES, max_change=max_change
+        )
+        values = []
+        for scores, calibration in zip(candidates, calibrations, strict=True):
+            P = calibration.probabilities(scores)
+            values.append(metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P)))
+        return values

@@ -50,7 +50,7 @@ def preview_scalings(
         columns = most_relevant_columns([scaled], labels, max_columns)
         (Z,) = store_compactly(take_columns([scaled], columns))
         (scores,) = cross_fit_scores(partial(_fit_fold, Z, Y, mostly_zero), Y, folds, penalties, 1)
-        return max(scorer.quick_value(one) for one in scores)
+        return max(scorer.quick_values(scores))
 
     values = {name: best_value(scaling) for name, scaling in scalings.items()}
     if is_cautious:
