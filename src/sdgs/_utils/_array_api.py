@@ -8,6 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+import array_api_compat.numpy
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_torch_array
 from numpy.typing import NDArray
@@ -16,18 +17,19 @@ from scipy.sparse import issparse
 from sklearn import get_config
 
 
+_NUMPY_TYPES = (np.ndarray, np.generic)
+
+
 def namespace(X: Any) -> Any:
     """The functions for arrays such as ``X``, as the array API standard names them."""
     if on_host(X):
-        import array_api_compat.numpy as xp
-
-        return xp
+        return array_api_compat.numpy
     return array_namespace(X)
 
 
 def on_host(X: Any) -> bool:
     """Whether ``X`` is an array of NumPy or SciPy."""
-    return isinstance(X, np.ndarray | np.generic) or issparse(X)
+    return isinstance(X, _NUMPY_TYPES) or issparse(X)
 
 
 def is_dispatched(X: Any) -> bool:

@@ -72,7 +72,7 @@ class CodingProblem:
     mu: float | None  # weight of the residual; None without one
     huber_loss: bool  # whether the samples have a residual or missing entries
     tol: float
-    max_iter: int
+    max_iter: int = 2000
 
     @property
     def C(self) -> Array:

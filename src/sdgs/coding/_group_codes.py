@@ -114,7 +114,9 @@ def _filled_sparse_samples(X: Any, codes: Any, C: Array) -> Any:
     column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
     for start in range(0, row.size, _FILL_BLOCK):
         part = slice(start, start + _FILL_BLOCK)
-        filled[part] = np.einsum("ij,ji->i", codes[row[part]].toarray(), C[:, column[part]])
+        part_codes = codes[row[part]]
+        part_codes = part_codes.toarray() if issparse(part_codes) else part_codes
+        filled[part] = np.einsum("ij,ji->i", part_codes, C[:, column[part]])
     X.data[missing] = filled
     return X
 
