@@ -13,12 +13,12 @@ _MIN_PIVOT = 1e-14  # relative; below it a direction changes nothing
 
 @jit_cached
 def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
-    """Minimise the log loss of labels Y (k, n), given U (k, n), plus theta^T penalty theta / 2, over 3 or 4 coefficients.
+    """Minimise the log loss of labels Y (k, n), given U (k, n), plus theta^T penalty theta / 2.
 
     The log-odds of label j are (theta_0 + theta_3 l_j) u + theta_1 + theta_2 l_j, with l = ``log_odds`` (k,). ``theta``
-    holds the start, is overwritten by the minimiser, and keeps its last entry if ``n_free`` is 3. The method ends with a
-    step that changes no log-odds by more than ``max_change``; the error is then about its square. Returns whether it
-    has ended.
+    (4,) holds the start, and is overwritten by the minimiser; if ``n_free`` is 3 its last entry stays. The method ends
+    with a step that changes no log-odds by more than ``max_change``; the error is then about its square. Returns
+    whether it has ended.
 
     The loss of a label is a function of two numbers, its slope and its offset. So each pass over the samples collects,
     per label, the sums of r, r u, w, w u and w u^2, with r = p - y and w = p (1 - p); gradient and Hessian follow. A

@@ -116,6 +116,7 @@ class CandidateEvaluator:
                 self._folds,
                 self._penalties,
                 len(blocks),
+                self._context.options.n_jobs,
                 each=partial(task.each, "fold"),
             )
         with task.part("penalties"):
@@ -167,6 +168,7 @@ class CandidateEvaluator:
             self._folds,
             self._penalties,
             self._scorer,
+            self._context.options.n_jobs,
             mostly_zero=self._context.mostly_zero,
             for_subspaces=for_subspaces,
         )

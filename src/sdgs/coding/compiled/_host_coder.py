@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from scipy.sparse import csr_array, issparse, vstack
-from threadpoolctl import threadpool_limits
 
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
+from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._huber_loss import check_codes, solve_huber_loss
@@ -21,6 +21,7 @@ _MIN_NORM = np.finfo(np.float64).tiny / np.finfo(np.float64).eps  # codes of sma
 _MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is formed: 512 MiB
 
 
+@blas_on_one_thread
 def code_on_host(
     X: Any,
     problem: CodingProblem,
@@ -40,11 +41,9 @@ def code_on_host(
     if n <= step:
         return problem.to_group_codes(*code(X))
     blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    if effective_n_jobs(n_jobs) > 1:
-        # Threads of BLAS would compete with those over blocks for the same cores. With another backend of joblib the
-        # blocks run wherever it sends them.
-        with threadpool_limits(1):
-            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
+    n_jobs = n_threads(n_jobs)
+    if n_jobs > 1:  # with another backend of joblib the blocks run wherever it sends them
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
     else:
         parts = [code(X[rows]) for rows in blocks]
 
