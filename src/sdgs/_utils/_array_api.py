@@ -75,6 +75,8 @@ def take(X: Any, indices: Any, axis: int = 0) -> Any:
 
     array-api-compat checks for negative indices, which takes torch longer than the selection itself.
     """
+    if isinstance(X, np.ndarray):
+        return X.take(indices, axis=axis)
     if is_torch_array(X):
         return X.index_select(axis, indices)
     return namespace(X).take(X, indices, axis=axis)
@@ -95,6 +97,9 @@ def put(X: Any, indices: Any, values: Any) -> Any:
 
     An index that occurs twice must have the same value both times.
     """
+    if isinstance(X, np.ndarray):
+        X[indices] = values
+        return X
     if is_torch_array(X):
         return X.index_copy_(0, indices, values)
     if _is_writable(X):

@@ -1,6 +1,5 @@
 """What all multi-label classifiers share: targets in many forms, and predictions in the same form."""
 
-import math
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, metadata
@@ -21,6 +20,7 @@ from sdgs._utils._validation import (
     check_labels,
     float_dtypes,
     is_data_frame,
+    is_plain_array,
     reject_huge_integers,
     reject_masked,
     unwrap_labels,
@@ -28,7 +28,6 @@ from sdgs._utils._validation import (
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -62,12 +61,6 @@ def atomic_fit(fit: Method) -> Method:
     return cast(Method, wrapper)
 
 
-def _has_finite_sum(X: NDArray[Any]) -> bool:
-    """Whether the sum of all entries is finite, as it is only if they all are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(X.sum())
-
-
 def _is_fitted_attribute(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
@@ -99,19 +92,8 @@ class LabelTarget:
         return canonical_csr(X)
 
     def _is_valid_array(self, X: Any) -> bool:
-        """Whether X is an array that validation would not change: for single samples it takes most of the time.
-
-        An array with missing entries, or one where the model knows names of features, is validated by scikit-learn.
-        """
-        return (
-            type(X) is np.ndarray
-            and X.dtype in _FLOATS
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-            and _has_finite_sum(X)
-        )
+        """Whether validation would neither change X, but for its order, nor warn about it."""
+        return is_plain_array(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; its form is stored for ``predict``."""
