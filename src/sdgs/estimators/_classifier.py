@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -273,10 +274,8 @@ class SDGSClassifier(SDGSModel):
         """The log-odds of each label, or the l1 norm of its part of the code."""
         pipeline = self._pipelines[0]
         if self.readout == "norm":  # alpha may have changed since the fit
-            features = pipeline.features
-            features = replace(features, parameters=replace(features.parameters, alpha=self.alpha))
-            norms = [features.encode(block, self.n_jobs).l1_norms() for block, _ in pipeline.scaled_blocks(X)]
-            return namespace(X).concat(norms)
+            encode = partial(pipeline.features.encode, n_jobs=self.n_jobs, alpha=self.alpha)
+            return namespace(X).concat([encode(block).l1_norms() for block, _ in pipeline.scaled_blocks(X)])
         if pipeline.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
         return super()._scores(X)

@@ -177,9 +177,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         ndarray of shape (n, k)
             For a label matrix independent probabilities, one per label. For a 1-D target they sum to 1 in each row.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        X = self._check_X(X, reset=False)
+        X = self._check_before_prediction(X)
         return namespace(X).astype(self._probabilities(self._scores(X)), X.dtype)
 
     @lazy_for_distributed
@@ -198,9 +196,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         ndarray or csr_array of shape (n, p)
             In the units of ``X``; sparse if ``X`` is.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        original = self._check_X(X, reset=False)
+        original = self._check_before_prediction(X)
         scaling, features = self._pipelines[0].scaling, self._pipelines[0].features
         X, norms = scaling.transform(original)
         if not needs_cleaning(X, features.parameters):

@@ -31,11 +31,14 @@ class FittedPipeline:
             for scaled, norms in self.scaled_blocks(X)
             for blocks in self.features.transform_blocks(scaled, n_jobs, norms, width)
         ]
-        return namespace(scores[0]).concat(scores)
+        return scores[0] if len(scores) == 1 else namespace(scores[0]).concat(scores)
 
     def scaled_blocks(self, X: Any) -> Iterator[tuple[Any, Any]]:
         """Scaled samples and their norms before scaling, by blocks of rows: nothing as large as X is allocated."""
         step = self.features.rows_per_block(X)
+        if X.shape[0] <= step:
+            yield self.scaling.transform(X)
+            return
         for start in range(0, X.shape[0], step):
             yield self.scaling.transform(X[start : min(start + step, X.shape[0]), :])
 
