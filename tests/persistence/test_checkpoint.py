@@ -202,6 +202,8 @@ def test_a_forged_checkpoint_is_computed_again_with_a_warning(data, tmp_path):
         {"S_values": np.ones(3), "S_indices": np.arange(4)},
         {"S_values": np.ones(1), "S_indices": np.array([data.X.size])},
         {"objective": np.ones((2, 2))},
+        {"U": content.arrays["U"] * 1e300},
+        {"U": np.where(content.arrays["U"] == 0, 0, np.nan)},
     ):
         overwrite(path, **change)
         with pytest.warns(UserWarning, match="cannot be used"):

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,6 +121,26 @@ def test_compressed_parquet_is_bounded(write_file):
     path = write_file(gzip.compress(CONTENTS["parquet"]), "data.parquet")
     with pytest.raises(DataFileError, match=r"larger than 100 bytes .* pass max_bytes=None"):
         read(path, labels=["a", "b"], max_bytes=100)
+
+
+def test_compressed_parquet_takes_memory_for_its_content_only(write_file):
+    path = write_file(bz2.compress(CONTENTS["parquet"]), "data.parquet")
+    tracemalloc.start()
+    try:
+        check(read(path, labels=["a", "b"]))
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20  # less than what max_bytes allows
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("end", [4, 100])
+def test_a_damaged_parquet_file_gives_an_error_of_one_line(write_file, end):
+    content = CONTENTS["parquet"]
+    footer = content[-8 - end :]
+    path = write_file(content[: -len(footer)] + b"\xff" * end + footer[-8:], "data.parquet")
+    with pytest.raises(DataFileError, match="cannot be read as Parquet") as caught:
+        read(path, labels=["a", "b"])
+    assert str(caught.value).isprintable()
 
 
 class ZstdError(Exception):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._text import one_line
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_selection import first_repeated
 from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
@@ -123,7 +124,7 @@ class CsvSource(TableSource):
                     yield line, record
                 line = self._n_blank_lines + self._reader.line_num + 1
         except csv.Error as error:
-            raise DataFileError(f"{self.name}, line {line}: not valid CSV ({error}).") from None
+            raise DataFileError(f"{self.name}, line {line}: not valid CSV ({one_line(error)}).") from None
         finally:
             csv.field_size_limit(previous_limit)
 
@@ -175,7 +176,7 @@ class ParquetSource(TableSource):
         try:
             self._file = pq.ParquetFile(file)
         except (OSError, pa.ArrowException) as error:
-            raise DataFileError(f"{path}: cannot be read as Parquet ({error}).") from None
+            raise DataFileError(f"{path}: cannot be read as Parquet ({one_line(error)}).") from None
         self.names = tuple(self._file.schema_arrow.names)
         self._size = Path(path).stat().st_size
         self._check_names()
@@ -192,7 +193,7 @@ class ParquetSource(TableSource):
                 yield RowBlock(cells, range(done + 1, done + n + 1), self._size * (done + n) // total)
                 done += n
         except (OSError, pa.ArrowException) as error:
-            raise DataFileError(f"{self.name}: cannot be read as Parquet ({error}).") from None
+            raise DataFileError(f"{self.name}: cannot be read as Parquet ({one_line(error)}).") from None
 
 
 def _arrow_numbers(cells: Any, parse_text: Any) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sdgs._utils._text import one_line
 from sdgs.datasets._errors import DataFileError
 
 STDIN = "-"
@@ -49,9 +50,11 @@ class Stream:
 
     def read_all(self, max_bytes: int | None) -> bytes:
         """The whole content."""
-        content: bytes = self.file.read(-1 if max_bytes is None else max_bytes + 1)
-        self.check_size(len(content), max_bytes)
-        return content
+        content = bytearray()
+        while part := self.file.read(BLOCK_BYTES):  # a read of max_bytes would allocate them
+            content += part
+            self.check_size(len(content), max_bytes)
+        return bytes(content)
 
     def check_size(self, size: int, max_bytes: int | None) -> None:
         """Raise an error if more than ``max_bytes`` were read."""
@@ -119,7 +122,7 @@ def open_stream(path: str | Path) -> Iterator[Stream]:
         if isinstance(error, BrokenPipeError) or not _is_read_error(error):  # a broken pipe is an error of the output
             raise
         reason = getattr(error, "strerror", None) or error
-        raise DataFileError(f"{display_name(path)}: cannot be read ({reason}).") from None
+        raise DataFileError(f"{display_name(path)}: cannot be read ({one_line(reason)}).") from None
 
 
 def _is_read_error(error: Exception) -> bool:
@@ -139,7 +142,9 @@ def read_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
             stream.check_size(size, max_bytes)
             yield line
     except UnicodeError as error:
-        raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None
+        raise DataFileError(
+            f"{stream.name}, line {number + 1}: not text ({one_line(error)}). Save the file as UTF-8."
+        ) from None
 
 
 def read_line_blocks(stream: Stream, block_bytes: int) -> Iterator[bytes]:
