@@ -327,6 +327,9 @@ def test_a_forged_result_is_computed_again_with_a_warning(data, tmp_path):
         {"value": np.ones(2)},
         {"scores": np.ones((200, 5))},
         {"scores": np.ones((200, 6), dtype=np.float32)},
+        {"scores": np.full((200, 6), 1e200)},
+        {"scores": np.full((200, 6), np.nan)},
+        {"value": np.array([np.inf])},
         {"more": np.ones(3)},
     ):
         overwrite(path, **change)

@@ -22,7 +22,7 @@ def printable(value: Any, *, keep: str = "") -> str:
 
 def one_line(value: Any) -> str:
     """``str(value)`` in one printable line, for messages of other libraries inside an error."""
-    return printable(" ".join(str(value).split()))
+    return printable(re.sub(r"\s*\n\s*", " ", str(value)).strip())
 
 
 def printable_json(text: str) -> str:

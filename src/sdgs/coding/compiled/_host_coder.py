@@ -8,6 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import csr_array, issparse, vstack
 from threadpoolctl import threadpool_limits
 
+from sdgs._utils._overflow import TooLargeError
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
 from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
@@ -73,7 +74,7 @@ class _BlockCoder:
         else:
             divisors = norms  # applied to the correlations of the rows, which saves a copy of the rows
         if not np.isfinite(norms).all():
-            raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
+            raise TooLargeError("X has rows whose norm overflows. Scale X and alpha down together.")
         if self.pinv is not None:
             codes, gap, n_iter = self._least_squares(x, norms, dtype)
         else:

@@ -10,7 +10,6 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from sdgs._utils._text import one_line
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import ArffTable, arff_dataset, read_arff
@@ -118,8 +117,8 @@ def read_label_names(path: Path) -> list[str]:
         try:
             content = io.BytesIO(stream.read_all(_MAX_XML_BYTES))
             nodes = [node for _, node in iterparse(content, events=("start",), forbid_dtd=True)]
-        except (ParseError, DefusedXmlException, ValueError) as error:
-            raise DataFileError(f"{path}: not an XML file of labels ({one_line(error)}).") from None
+        except (ParseError, DefusedXmlException, LookupError, ValueError) as error:
+            raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
     labels = [node.get("name") for node in nodes if node.tag.rsplit("}", 1)[-1] == "label"]
     if not labels:
         raise DataFileError(f"{path}: there are no labels in it. Expected <label name=...> in <labels>.")

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sdgs._utils._text import one_line
 from sdgs.datasets._errors import DataFileError
 
 STDIN = "-"
@@ -122,7 +121,7 @@ def open_stream(path: str | Path) -> Iterator[Stream]:
         if isinstance(error, BrokenPipeError) or not _is_read_error(error):  # a broken pipe is an error of the output
             raise
         reason = getattr(error, "strerror", None) or error
-        raise DataFileError(f"{display_name(path)}: cannot be read ({one_line(reason)}).") from None
+        raise DataFileError(f"{display_name(path)}: cannot be read ({reason}).") from None
 
 
 def _is_read_error(error: Exception) -> bool:
@@ -142,9 +141,7 @@ def read_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
             stream.check_size(size, max_bytes)
             yield line
     except UnicodeError as error:
-        raise DataFileError(
-            f"{stream.name}, line {number + 1}: not text ({one_line(error)}). Save the file as UTF-8."
-        ) from None
+        raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None
 
 
 def read_line_blocks(stream: Stream, block_bytes: int) -> Iterator[bytes]:

@@ -16,7 +16,6 @@ from scipy.sparse import csr_array, vstack
 from sklearn.datasets import load_svmlight_file
 
 from sdgs._utils._row_norms import narrow_indices
-from sdgs._utils._text import one_line
 from sdgs.datasets._dataset import Dataset, check_label_matrix_size
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._open import BLOCK_BYTES, Stream, open_stream, read_line_blocks
@@ -149,6 +148,6 @@ def _locate_error(text: bytes, stream: Stream, first_line: int) -> DataFileError
         except (ValueError, OverflowError) as error:
             return DataFileError(
                 f"{stream.name}, line {number}: cannot be read as multi-label svmlight, LABEL,LABEL INDEX:VALUE ... "
-                f"({one_line(error)})."
+                f"({error})."
             )
     return DataFileError(f"{stream.name}: cannot be read as multi-label svmlight.")

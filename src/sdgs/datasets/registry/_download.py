@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from sdgs._utils._text import one_line
 from sdgs.datasets._errors import DataFileError
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -39,4 +38,4 @@ def download(url: str, path: Path, sha256: str, progress: Callable[[str, int, in
     try:
         write_atomically(path, verified_parts())
     except (OSError, HTTPException) as error:
-        raise DataFileError(f"{url}: could not be downloaded ({one_line(error)}).") from None
+        raise DataFileError(f"{url}: could not be downloaded ({error}).") from None
