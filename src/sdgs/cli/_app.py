@@ -23,6 +23,7 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
+from sdgs.persistence._atomic_write import DISK_IS_FULL
 
 
 class CommandGroup(TyperGroup):
@@ -53,6 +54,8 @@ class CommandGroup(TyperGroup):
             ) as error:  # other errors are bugs
                 if isinstance(error, OSError) and error.filename:
                     exit_with_error(f"{error.filename}: {error.strerror}.")
+                if isinstance(error, OSError) and error.errno in DISK_IS_FULL:
+                    exit_with_error(f"The output cannot be written: {error.strerror}.")
                 exit_with_error(str(error))
 
 
