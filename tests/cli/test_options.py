@@ -22,6 +22,8 @@ import pytest
         (["fit", "train.csv", "-l", "a", "--labels-from", __file__], "give only one of --labels, --labels-from and"),
         (["fit", "train.csv", "-o", "/proc/m.sdgs"], "cannot write to the folder /proc"),
         (["predict", __file__, "test.csv", "-o", "/proc/x"], "cannot write to the folder /proc"),
+        (["explain", __file__, "test.csv", "--names", "9" * 20], "is not in the range 1<=x<=1000000000"),
+        (["report", __file__, "test.csv", "-o", "r.html", "--explained", "9" * 20], "is not in the range 0<=x<="),
         (["predict", __file__, "test.csv", "--jobs", "0"], "0 is not a number of threads"),
         (["fit", "train.csv", "-j", "99999999999999999999"], "is not a number of threads. Give one from 1"),
         (["predict", "absent.sdgs", "test.csv"], "absent.sdgs' does not exist"),

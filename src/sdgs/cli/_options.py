@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+MAX_COUNT = 10**9  # of what an option counts
+
 
 def _check_jobs(jobs: int) -> int:
     if not 0 < abs(jobs) < 1 << 31:
