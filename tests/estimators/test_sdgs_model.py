@@ -76,3 +76,26 @@ def test_many_samples_are_predicted_by_blocks(digits, readout, form):
     assert issparse(actual) == (form is csr_array)
     np.testing.assert_array_equal(*(Y.toarray() if issparse(Y) else Y for Y in (actual, expected)))
     assert [block.shape[0] for block in blockwise._row_blocks(X)] == [1024, 1024, 452]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "contributions", "explain"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize(("scaling", "options"), [(None, {}), ("columns", {}), ("columns", {"huber": 0.5})])
+def test_samples_that_overflow_in_the_model_are_rejected(method, form, scaling, options):
+    data = make_label_subspaces(60, 8, 3, n_components=1, noise=0.1, random_state=0)
+    model = SDGSClassifier(1, scaling=scaling, **options, random_state=0).fit(data.X * 0.1, data.Y)
+    X = data.X[:5] / np.abs(data.X[:5]).max()
+    getattr(model, method)(form(X))
+    with pytest.raises(
+        ValueError, match=r"X has (entries that are too large for this model|rows whose norm overflows)"
+    ):
+        getattr(model, method)(form(X * 1.7e308))
+
+
+@pytest.mark.parametrize("options", [{}, {"readout": "norm"}], ids=str)
+def test_rows_of_unit_norm_are_predicted_at_any_scale(options):
+    data = make_label_subspaces(60, 8, 3, n_components=1, noise=0.1, random_state=0)
+    model = SDGSClassifier(1, scaling="rows", **options, random_state=0).fit(data.X, data.Y)
+    X = data.X[:5] / np.abs(data.X[:5]).max()
+    for scale in (2.0**1023, 2.0**-900):
+        np.testing.assert_allclose(model.decision_function(X * scale), model.decision_function(X), rtol=1e-9)

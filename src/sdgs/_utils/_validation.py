@@ -268,3 +268,18 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def sum_of_squares(X: Any) -> float:
+    """The sum of the squares of all entries, in float64; inf if it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.square(X.data if issparse(X) else X, dtype=np.float64).sum())
+
+
+def check_distances(X: Any, purpose: str) -> None:
+    """Raise an error if squared distances between rows of X may overflow."""
+    if not sum_of_squares(X) <= np.finfo(np.float64).max / 16:
+        raise ValueError(
+            f"X has entries that are too large for {purpose}: the sum of their squares overflows. Scale X first, for "
+            "example by sklearn.preprocessing.MaxAbsScaler."
+        )
