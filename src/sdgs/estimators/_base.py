@@ -93,7 +93,8 @@ class LabelTarget:
 
     def _is_valid_array(self, X: Any) -> bool:
         """Whether validation would neither change X, but for its order, nor warn about it."""
-        return is_plain_array(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
+        is_valid = is_plain_array(X, missing=self._accepts_missing)
+        return is_valid and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; its form is stored for ``predict``."""
