@@ -15,7 +15,6 @@ from sklearn.utils import check_array, check_random_state
 
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_host
 
-
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 

@@ -72,6 +72,7 @@ class LabelTarget:
     _accepts_distributed = False  # whether X may be a Dask array
     _accepts_devices = False  # whether arrays of other libraries are computed with on their device
     _is_multiclass = False  # whether the target has one class per sample
+    n_features_in_: int
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if not reset and self._is_valid_array(X):
