@@ -193,14 +193,14 @@ class SDGSClassifierCV(SDGSModel):
         results: list[CVResult],
         task: Task,
     ) -> list[CVResult]:
-        """The candidates evaluated on more samples, each with its own landmarks and with penalties near the best."""
-        indices = [penalties.index(result.choice.penalty) for result in results]
-        nearby = penalties[
-            max(min(indices) - defaults.NEARBY_PENALTIES, 0) : max(indices) + defaults.NEARBY_PENALTIES + 1
-        ]
-        evaluator = CandidateEvaluator(samples, labels, context, nearby, max(self.max_rows, defaults.MAX_CV_SAMPLES))
+        """The candidates evaluated on more samples, each with its own landmarks and from its penalty on."""
+        evaluator = CandidateEvaluator(samples, labels, context, penalties, max(self.max_rows, defaults.MAX_CV_SAMPLES))
         return [
-            evaluator.evaluate(replace(result.parameters, landmark_draw=i), max_blocks=result.choice.read_from)
+            evaluator.evaluate(
+                replace(result.parameters, landmark_draw=i),
+                max_blocks=result.choice.read_from,
+                start=result.choice.penalty,
+            )
             for i, result in task.each("choose again", list(enumerate(results)))
         ]
 

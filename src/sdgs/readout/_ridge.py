@@ -12,7 +12,7 @@ functions that the landmarks span. Squared errors and means are weighted by the 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate as accumulate_sums
 from itertools import chain, pairwise
@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack, solve_triangular
 
 from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
-from sdgs._utils._threads import ThreadPool
 from sdgs.readout._moments import Moments, accumulate, as_dense
 from sdgs.readout._relevance import penalty_weights
 
 Array = NDArray[np.floating[Any]]
-
-_MIN_THREADED_SIZE = 192  # of matrices to factorise; for smaller ones threads gain nothing
+Path = Callable[[float], list[Any]]  # from a penalty to scores, one array per number of columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +100,16 @@ class RidgeRegression(ABC):
         """The one on the first ``width`` columns."""
         return next(self.ridges(penalty, [width]))
 
-    def path_scores(
-        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
-    ) -> list[list[Any]]:
-        """The scores of other samples for every number of columns and every penalty.
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
+        """The scores of other samples as a function of the penalty, one array per number of leading columns.
 
         The features of the samples come as blocks of rows, each a sequence of matrices side by side.
         """
 
         def scores(penalty: float) -> list[Any]:
-            ridges = self.ridges(penalty, widths)
-            return [_concatenate([ridge.scores(block) for block in blocks]) for ridge in ridges]
+            return [_concatenate([ridge.scores(block) for block in blocks]) for ridge in self.ridges(penalty, widths)]
 
-        threads = _threads(n_jobs, max(widths), blocks[0][0])
-        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
+        return scores
 
 
 class PrimalRidge(RidgeRegression):
@@ -169,9 +163,7 @@ class DualRidge(RidgeRegression):
                 W[:m] = solve_triangular(self._factor, W[:m], lower=True, trans="T", check_finite=False)
             yield Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
 
-    def path_scores(
-        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
-    ) -> list[list[Any]]:
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
         """By the products of these samples with those of the regression, which serve all penalties."""
         others = self._times_inverse_root(_stack(blocks)[:, : self._Z.shape[1]] - self._Z_mean)
         products = list(zip(self._products(self._Z, widths), self._products(others, widths), strict=True))
@@ -179,8 +171,7 @@ class DualRidge(RidgeRegression):
         def scores(penalty: float) -> list[Any]:
             return [cross @ self._dual(gram, penalty) + self._Y_mean for gram, cross in products]
 
-        threads = _threads(n_jobs, len(self._Z), self._Z)
-        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
+        return scores
 
     def _times_inverse_root(self, centred: Array) -> Array:
         """Centred features times P^-1/2, in place."""
@@ -209,11 +200,6 @@ def _stack(blocks: Iterable[Sequence[Any]]) -> Array:
 
 def _concatenate(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
-
-
-def _threads(n_jobs: int | None, size: int, Z: Any) -> ThreadPool:
-    """Threads for factorisations of matrices of this size; one on a device, or if they would gain nothing."""
-    return ThreadPool(n_jobs if size >= _MIN_THREADED_SIZE and on_host(Z) else 1)
 
 
 @dataclass(frozen=True, eq=False)
