@@ -50,6 +50,13 @@ class GroupCodes:
     converged: Any
     residual: Any = None
 
+    def take(self, rows: slice) -> "GroupCodes":
+        """The codes of some samples."""
+        residual = None if self.residual is None else self.residual[rows]
+        return GroupCodes(
+            self.codes[rows], self.groups, self.gap[rows], self.n_iter[rows], self.converged[rows], residual
+        )
+
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
         if isinstance(self.codes, np.ndarray):

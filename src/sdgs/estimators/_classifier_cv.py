@@ -60,7 +60,10 @@ class SDGSClassifierCV(SDGSModel):
         Maximum number of samples that candidates are evaluated on, drawn at random. If there are more, those to be
         averaged are evaluated once more on up to 50,000, with the feature blocks that were chosen before or fewer, and
         with penalties near the best.
-    residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
+    n_landmarks : int or "auto", default="auto"
+        Maximum number of landmarks of a kernel. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000], for
+        large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
+    residual_size, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, one line per candidate on standard error.
@@ -164,7 +167,7 @@ class SDGSClassifierCV(SDGSModel):
                 averaged_results = self._evaluate_again(samples, labels, context, penalties, averaged_results, task)
             self._fit_pipelines(samples, labels, context, averaged_results, task)
         parameters = averaged_results[0].parameters
-        self.gamma_, self.n_components_, self.alpha_ = parameters.gamma, parameters.n_components, parameters.alpha
+        self.n_components_, self.alpha_ = parameters.n_components, parameters.alpha
 
     def _report(self, search: BudgetedSearch, result: CVResult, task: Task) -> None:
         task.report(f"{self.metric} {abs(result.value):.3f}")

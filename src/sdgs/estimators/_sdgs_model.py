@@ -105,7 +105,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
             solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
-            n_landmarks=self.n_landmarks,
+            n_landmarks=self._max_landmarks(samples),
             seed=int(seed),
             n_jobs=n_threads(self.n_jobs),
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
@@ -115,6 +115,9 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         return ReadoutContext(
             options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
         )
+
+    def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
+        return self.n_landmarks
 
     def _resolve_at_least_one(self, labels: Any) -> bool:
         if self.at_least_one != "auto":
@@ -150,7 +153,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         self.components_ = self.decomposition_.components
         self.n_iter_ = self.decomposition_.n_iter
         self.scaling_, self.scaler_ = best.features.parameters.scaling, best.scaling.scaler
-        self.huber_ = best.features.parameters.huber
+        self.huber_, self.gamma_ = best.features.parameters.huber, best.features.parameters.gamma
 
     @blas_on_one_thread
     def _scores(self, X: Any) -> Any:

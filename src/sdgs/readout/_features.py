@@ -120,21 +120,24 @@ class ReadoutFeatures:
         n_jobs: int | None,
         norms: Any = None,
         width: int | None = None,
+        codes: GroupCodes | None = None,
         *,
         max_bytes: int | None = None,
     ) -> Iterator[list[Any]]:
         """The features of scaled samples, for blocks of rows: matrices side by side.
 
         The kernel needs ``norms``, those of the samples before scaling (None: 1). Only as many feature blocks are
-        computed as the first ``width`` columns need (None: all).
+        computed as the first ``width`` columns need (None: all). ``codes`` are those of the samples if they are known.
         """
         step = self.rows_per_block(X, max_bytes)
         if X.shape[0] <= step:
-            yield store_compactly(take_columns(self._transform(X, n_jobs, norms, width), self.columns))
+            yield store_compactly(take_columns(self._transform(X, n_jobs, norms, width, codes), self.columns))
             return
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
-            blocks = self._transform(X[rows, :], n_jobs, None if norms is None else norms[rows], width)
+            some_norms = None if norms is None else norms[rows]
+            some_codes = None if codes is None else codes.take(rows)
+            blocks = self._transform(X[rows, :], n_jobs, some_norms, width, some_codes)
             yield store_compactly(take_columns(blocks, self.columns))
 
     def rows_per_block(self, X: Any, max_bytes: int | None = None) -> int:
@@ -176,7 +179,14 @@ class ReadoutFeatures:
         kernel = [] if self.kernel is None else [self.kernel.n_landmarks]
         return [*kernel, self.n_features, sum(C.shape[0] for C in self.decomposition.components), self.n_labels]
 
-    def _transform(self, X: Any, n_jobs: int | None, norms: Any = None, width: int | None = None) -> list[Any]:
+    def _transform(
+        self,
+        X: Any,
+        n_jobs: int | None,
+        norms: Any = None,
+        width: int | None = None,
+        known_codes: GroupCodes | None = None,
+    ) -> list[Any]:
         """Kernel, cleaned sample, code, and the norm of the code of each label, as far as ``width`` columns need them.
 
         The signs of a code matter where a label always shifts a sample in the same direction, as words do; its norms
@@ -187,11 +197,11 @@ class ReadoutFeatures:
         kernel_end, sample_end, code_end, norms_end = self.widths[0], *self.widths[-3:]
         width = norms_end if width is None else width
         codes = []
-        if width <= sample_end:
+        if width <= sample_end and known_codes is None:
             cleaned = self.clean(X, n_jobs)
         else:
             missing = has_missing(X)
-            result = self.encode(X, n_jobs, missing=missing)
+            result = self.encode(X, n_jobs, missing=missing) if known_codes is None else known_codes
             cleaned = X
             if missing or result.residual is not None:
                 cleaned = cleaned_samples(X, result, self.decomposition.components)

@@ -15,7 +15,7 @@ from sdgs._utils._progress import Task
 from sdgs.persistence._checkpoint import Checkpoint, fingerprint
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
-from sdgs.readout._pipeline import ReadoutContext, fit_regression
+from sdgs.readout._pipeline import ReadoutContext, fit_regression, shared_codes
 from sdgs.readout._ridge import Path
 from sdgs.readout._samples import Samples
 from sdgs.selection._candidate import CVResult
@@ -178,7 +178,8 @@ class CandidateEvaluator:
         )
         test_samples = scaled.take(test)
         n_jobs = self._context.options.n_jobs
-        test_blocks = list(features.transform_blocks(test_samples.X, n_jobs, test_samples.norms, widths[-1]))
+        codes = shared_codes(test_samples.X, features, blocks, self._caches[i], "test", n_jobs)
+        test_blocks = list(features.transform_blocks(test_samples.X, n_jobs, test_samples.norms, widths[-1], codes))
         return regression.path(test_blocks, widths)
 
     def best_scaling(self, names: Sequence[str], *, for_subspaces: bool) -> str:
