@@ -150,7 +150,8 @@ class SDGSClassifierCV(SDGSModel):
         context = self._context(samples, labels)
         penalties = tuple(sorted(_as_tuple(self.penalties, ())))
         evaluator = CandidateEvaluator(samples, labels, context, penalties, self.max_rows)
-        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, self.n_landmarks, samples.is_sparse)
+        n_landmarks = context.options.n_landmarks
+        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, n_landmarks, samples.is_sparse)
         complete = not samples.column_statistics.missing
         search = BudgetedSearch(evaluator, costs, self.budget, self.n_averaged, complete)
         axes = self._axes(samples, k)
@@ -168,6 +169,9 @@ class SDGSClassifierCV(SDGSModel):
             self._fit_pipelines(samples, labels, context, averaged_results, task)
         parameters = averaged_results[0].parameters
         self.n_components_, self.alpha_ = parameters.n_components, parameters.alpha
+
+    def _max_landmarks(self, samples: Samples) -> int | str:
+        return "many" if self.n_landmarks == "auto" and not samples.is_sparse else self.n_landmarks
 
     def _report(self, search: BudgetedSearch, result: CVResult, task: Task) -> None:
         task.report(f"{self.metric} {abs(result.value):.3f}")

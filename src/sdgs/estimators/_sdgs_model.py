@@ -118,6 +118,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         )
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
+        """What :func:`sdgs.readout._landmark_kernel.landmark_number` takes."""
         return self.n_landmarks
 
     def _resolve_at_least_one(self, labels: Any) -> bool:
