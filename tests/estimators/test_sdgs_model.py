@@ -87,6 +87,7 @@ def test_many_samples_are_predicted_by_blocks(digits, readout, form):
 @pytest.mark.parametrize(("scaling", "options"), [(None, {}), ("columns", {}), ("columns", {"huber": 0.5})])
 def test_samples_that_overflow_in_the_model_are_rejected(method, form, scaling, options):
     data = make_label_subspaces(60, 8, 3, n_components=1, noise=0.1, random_state=0)
+    options = {"gamma": None, "penalty": 0.01} | options
     model = SDGSClassifier(1, scaling=scaling, **options, random_state=0).fit(data.X * 0.1, data.Y)
     X = data.X[:5] / np.abs(data.X[:5]).max()
     getattr(model, method)(form(X))

@@ -29,7 +29,7 @@ PREVIEW_COLUMNS = 2048  # most relevant columns of the scaling preview; budget
 PREVIEW_ROWS = 1000  # samples of the preview that `sdgs info` shows; budget
 
 # --- Landmark kernel -------------------------------------------------------------------------------------------------
-# n // 4, clipped to [500, 2000]. On text more gained nothing in CV. For dense samples a fit of SDGSClassifier then takes
+# n // 4, clipped to [500, 2000]. On text more gained nothing in CV. On dense samples a fit of SDGSClassifier then takes
 # 1.5 to 2.2 times its time without a kernel; 1000 in place of 500 gained 0.2 on digits, -0.1 on Scene, -0.6 on Yeast.
 LANDMARKS = (4, 500, 2000)
 MANY_LANDMARKS = (2, 1500, 3000)  # for a search on dense samples: n // 2, clipped to [1500, 3000]; budget
