@@ -188,7 +188,7 @@ def _manhattan_distances(
             block *= -gamma
             np.exp(block, out=block)
 
-    ThreadPool(n_jobs).for_each(fill_block, range(0, X.shape[0], block_rows))
+    ThreadPool(n_jobs if X.shape[0] > block_rows else 1).for_each(fill_block, range(0, X.shape[0], block_rows))
     return distances
 
 
