@@ -154,7 +154,7 @@ def test_the_preview_weights_columns_and_uses_the_same_folds(few_words, form):
     scored = []
 
     class Spy(Scorer):
-        def quick_values(self, candidates):
+        def quick_values(self, candidates, _):
             scored.extend(candidates)
             return [0.0] * len(candidates)
 
@@ -176,7 +176,7 @@ def test_dense_samples_are_standardised_only_if_that_is_better_by_a_margin(gain,
     folds, used = make_folds(30, 3, seed=0), []
 
     class Spy(Scorer):
-        def quick_values(self, candidates):
+        def quick_values(self, candidates, _):
             used.append(self.decision.metric)
             return [0.8 + gain * (len(used) % 2 == 0)] * len(candidates)
 

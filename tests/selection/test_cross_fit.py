@@ -65,7 +65,7 @@ def test_the_search_for_a_penalty_ends_at_the_maximum_and_evaluates_no_more_than
             return [np.full((1, 1), value - 0.5), np.full((1, 1), value)]
 
     class Identity(Scorer):
-        def quick_values(self, candidates):
+        def quick_values(self, candidates, _):
             return [float(scores[0, 0]) for scores in candidates]
 
     point = best_penalty(Curve(), penalties, start, Identity(np.zeros((1, 1)), Decision()))

@@ -12,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgs._utils._array_api import expit, to_device_of, to_host
 from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES, MAX_LAST_CHANGE
 
+Starts = dict[int, NDArray[np.float64]]
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -40,6 +42,7 @@ def fit_calibrations(
     max_scores: int = MAX_CALIBRATION_SCORES,
     *,
     max_change: float = MAX_LAST_CHANGE,
+    starts: Starts | None = None,
 ) -> list[Calibration]:
     """Calibrations of several candidates for the scores (n, k) of the same labels.
 
@@ -49,7 +52,8 @@ def fit_calibrations(
     ``max_scores`` scores are used.
 
     Newton's method starts each calibration at the one before, because candidates are similar, and ends with a step
-    that changes no log-odds by more than ``max_change``; the error is about its square.
+    that changes no log-odds by more than ``max_change``; the error is about its square. ``starts`` connects several
+    calls: it has coefficients to start at, by their number, and gets the new ones.
     """
     n, k = Y.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule keeps the log-odds finite
@@ -58,7 +62,7 @@ def fit_calibrations(
     target = np.ascontiguousarray(Y[rows].T, dtype=bool)
     if target.all() or not target.any():
         return [Calibration(np.zeros(k), log_odds)] * len(candidates)
-    starts = {4: np.zeros(4), 3: np.zeros(4)}
+    starts = {} if starts is None else starts
     return [_fit_coefficients(to_host(scores[rows, :]), target, log_odds, starts, max_change) for scores in candidates]
 
 
@@ -66,10 +70,10 @@ def _fit_coefficients(
     scores: Any,
     target: NDArray[np.bool_],
     log_odds: NDArray[np.float64],
-    starts: dict[int, NDArray[np.float64]],
+    starts: Starts,
     max_change: float,
 ) -> Calibration:
-    """A calibration. ``starts`` has coefficients to start at, by their number, and gets the new ones.
+    """A calibration; ``starts`` is that of :func:`fit_calibrations`.
 
     The log-odds of label j are (a + c l_j) s + d + b l_j, penalised by (a^2 + b^2 + c^2) / (2 C). They are fitted to
     standardised scores u = (s - m) / t, because a Newton step loses digits if scores are far from zero.
@@ -79,7 +83,8 @@ def _fit_coefficients(
     scores = np.ascontiguousarray(scores.T, dtype=np.float64)
     mean, spread = float(scores.mean()), float(scores.std()) or 1.0
     u = (scores - mean) / spread
-    for n_free, theta in starts.items():
+    for n_free in (4, 3):
+        theta = starts.setdefault(n_free, np.zeros(4))
         # (a, d, b, c) as linear functions of the coefficients of u; d is not penalised.
         from_u = np.eye(4)
         from_u[0, 0] = from_u[3, 3] = 1 / spread

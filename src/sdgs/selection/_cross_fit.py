@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from sdgs._utils._array_api import put, to_device_of
 from sdgs._utils._threads import ThreadPool
-from sdgs.readout._calibration import evenly_spaced_rows, fit_calibrations
+from sdgs.readout._calibration import Starts, evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._ridge import Path
 from sdgs.selection import _defaults as defaults
@@ -120,10 +120,11 @@ def best_penalty(cross_fit: CrossFit, penalties: Sequence[float], start: int, sc
     The search goes from penalty ``start`` to larger ones while they are better, and if none was, to smaller ones: the
     metric has one maximum along the path, but for noise.
     """
+    calibration_starts: Starts = {}
 
     def evaluate(penalty: int) -> PathPoint:
         scores = cross_fit.scores(penalties[penalty])
-        values = scorer.quick_values(scores)
+        values = scorer.quick_values(scores, calibration_starts)
         width = int(np.argmax(values))
         return PathPoint(penalty, width, values[width], scores[width])
 
@@ -153,18 +154,21 @@ class Scorer:
 
     def value(self, scores: Any) -> float:
         """The value of scores."""
-        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE)[0]
+        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE, {})[0]
 
-    def quick_values(self, candidates: Sequence[Any]) -> list[float]:
-        """The values of several scores, on evenly spaced rows if there are many: enough to compare penalties."""
+    def quick_values(self, candidates: Sequence[Any], starts: Starts) -> list[float]:
+        """The values of several scores, on evenly spaced rows if there are many: enough to compare penalties.
+
+        ``starts`` connects the calibrations of several calls.
+        """
         n, k = self.Y.shape
         rows = evenly_spaced_rows(n, k, defaults.MAX_COMPARED_SCORES)
-        return self._values(candidates, rows, defaults.MAX_LAST_CHANGE_COMPARISON)
+        return self._values(candidates, rows, defaults.MAX_LAST_CHANGE_COMPARISON, starts)
 
-    def _values(self, candidates: Sequence[Any], rows: slice, max_change: float) -> list[float]:
+    def _values(self, candidates: Sequence[Any], rows: slice, max_change: float, starts: Starts) -> list[float]:
         candidates, Y = [scores[rows, :] for scores in candidates], self.Y[rows]
         calibrations = fit_calibrations(
-            candidates, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES, max_change=max_change
+            candidates, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES, max_change=max_change, starts=starts
         )
         values = []
         for scores, calibration in zip(candidates, calibrations, strict=True):

@@ -65,7 +65,7 @@ MIN_CV_SAMPLES = 1000  # even if they have more scores than that; budget
 MAX_CV_SCORES = 7_500_000  # samples times labels, of the same; budget
 ENOUGH_TEST_SAMPLES = 10_000  # folds are held out in turn until so many samples have been predicted; budget
 MAX_COMPARED_SCORES = 1_000_000  # that two penalties are compared on; budget
-MAX_COMPARISON_CALIBRATION_SCORES = 100_000  # for the calibration that is used for this comparison alone; budget
+MAX_COMPARISON_CALIBRATION_SCORES = 25_000  # for the calibration that is used for this comparison alone; budget
 MIN_GAIN = 0.001  # a tenth of a point: less is within the spread over seeds, and larger models cost time
 AVERAGING_TOLERANCE = 0.01  # candidates that are worse by more than a point are not averaged
 
