@@ -16,6 +16,7 @@ from sdgs.decomposition._block_updates import Array, Indices, slices, update_res
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
+from sdgs.decomposition.backends import _fused_label_step
 
 _Parts = Callable[[], Iterable[tuple[slice, Any]]]  # gives N part by part: a slice of a batch's rows, and N there
 
@@ -71,6 +72,7 @@ class ArrayApiAlternation(AlternationState):
         self.S_values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
         self._graph_runner = CudaGraphRunner(X)
+        self._max_fused_rank = _fused_label_step.MAX_RANK if _fused_label_step.is_available_for(X) else 0
 
     def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
         """The labels of a level, stacked with those of the same rank and up to twice the size."""
@@ -109,14 +111,17 @@ class ArrayApiAlternation(AlternationState):
             self._label_step(batch)
 
     def _label_step(self, batch: _Batch) -> None:
+        r, is_warm = batch.C.shape[1], starts_from_last_subspace(self.problem.solver, self.sweeps)
+        if is_warm and 0 < r <= self._max_fused_rank:
+            _fused_label_step.update_labels(self.R, batch.rows, batch.U, batch.C)
+            return
         if self.sweeps == 0:
             self._add_start(batch)
         parts = self._gather(batch)
-        r = batch.C.shape[1]
         if self.problem.solver == "svd":
             N = self.xp.concat([N for _, N in parts()], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
-        elif starts_from_last_subspace(self.problem.solver, self.sweeps):
+        elif is_warm:
             Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C)))
         else:
             A = np.stack([self.gaussian_matrix(i) for i in batch.labels])
