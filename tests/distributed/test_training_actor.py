@@ -1,9 +1,8 @@
-"""The memory and the threads of an actor."""
+"""The memory of an actor."""
 
 from dataclasses import replace
 
 import pytest
-from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from distributed_data import DECOMPOSE_OPTIONS, assert_same_decomposition, make_data
 from helpers import decomposition_problem
@@ -13,7 +12,6 @@ from sdgs.decomposition._minimise import minimise
 from sdgs.distributed._actor_pool import ActorPool
 from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
-from sdgs.distributed._training_actor import _on_one_thread
 
 
 def test_rows_that_take_too_much_memory_are_in_files(client):
@@ -37,21 +35,3 @@ def test_sparse_rows_that_take_too_much_memory_are_an_error():
     rows = DaskRows(make_data("sparse").as_dask())
     with pytest.raises(MemoryError, match="Use more workers"):
         ActorPool(rows, dense=False, max_memory_share=1e-9)
-
-
-def test_blas_has_one_thread_on_a_worker():
-    def n_threads():
-        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
-
-    class Actor:
-        _blas = ThreadpoolController()
-
-        @_on_one_thread
-        def threads_and(self, argument):
-            return n_threads(), argument
-
-    with threadpool_limits(2, user_api="blas"):
-        if n_threads() != {2}:
-            pytest.skip("this BLAS has one thread")
-        assert Actor().threads_and(3) == ({1}, 3)
-        assert n_threads() == {2}

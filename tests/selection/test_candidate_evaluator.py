@@ -154,9 +154,9 @@ def test_the_preview_weights_columns_and_uses_the_same_folds(few_words, form):
     scored = []
 
     class Spy(Scorer):
-        def quick_value(self, scores):
-            scored.append(scores)
-            return 0.0
+        def quick_values(self, candidates):
+            scored.extend(candidates)
+            return [0.0] * len(candidates)
 
     samples, scorer = ArraySamples(form(X)), Spy(Y[folds.test_rows], Decision())
     scalings = {name: samples.scaling(name) for name in ("rows", "idf")}
@@ -176,9 +176,9 @@ def test_dense_samples_are_standardised_only_if_that_is_better_by_a_margin(gain,
     folds, used = make_folds(30, 3, seed=0), []
 
     class Spy(Scorer):
-        def quick_value(self, _):
+        def quick_values(self, candidates):
             used.append(self.decision.metric)
-            return 0.8 + gain * (len(used) % 2 == 0)
+            return [0.8 + gain * (len(used) % 2 == 0)] * len(candidates)
 
     samples, scorer = ArraySamples(X), Spy(Y[folds.test_rows], Decision("hamming_loss"))
     scalings = {name: samples.scaling(name) for name in ("rows", "columns")}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._threads import ThreadPool
 from sdgs._utils._validation import has_missing
 from sdgs.decomposition._block_updates import (
     Array,
@@ -22,7 +23,6 @@ from sdgs.decomposition._block_updates import (
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import projection_columns, refines_random_start, starts_from_last_subspace
-from sdgs.decomposition.backends._threads import ThreadPool
 
 Arrays = dict[str, NDArray[Any]]
 

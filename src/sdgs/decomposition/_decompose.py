@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from sdgs._utils._array_api import on_host
 from sdgs._utils._array_backends import backend_of
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
@@ -156,7 +156,5 @@ def _decompose_here(X: Any, problem: Problem) -> Decomposition:
     if issparse(X) and problem.is_solved_dense(X.dtype):
         X = X.toarray()
     kind = SparseAlternation if issparse(X) else DenseAlternation if on_host(X) else ArrayApiAlternation
-    # BLAS threads gain nothing on products this thin, are slow when other processes use the cores, and change the last
-    # digits, which are to depend on the arguments alone.
-    with threadpool_limits(1 if on_host(X) else None, user_api="blas"):
+    with blas_on_one_thread:
         return minimise(kind(X, problem), problem.open_checkpoint(partial(fingerprint, X)))

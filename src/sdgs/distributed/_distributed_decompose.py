@@ -6,8 +6,8 @@ from dask import delayed
 from dask.array import Array
 from distributed import Client
 from scipy.sparse import csr_array, issparse, vstack
-from threadpoolctl import threadpool_limits
 
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition._problem import Problem
@@ -44,5 +44,5 @@ def decompose(X: DaskRows, problem: Problem) -> Decomposition:
     """The decomposition of a Dask array; workers hold the rows while it runs."""
     check_solver(problem.solver)
     checkpoint = problem.open_checkpoint(X.fingerprint)
-    with threadpool_limits(1, user_api="blas"), ActorPool(X, dense=problem.is_solved_dense(X.dtype)) as pool:
+    with blas_on_one_thread, ActorPool(X, dense=problem.is_solved_dense(X.dtype)) as pool:
         return minimise(DistributedAlternation(X.dtype, pool, problem), checkpoint)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.decomposition.backends._threads import ThreadPool
+from sdgs._utils._threads import ThreadPool
 from sdgs.persistence._atomic_write import naming_errors
 
 Item = TypeVar("Item")

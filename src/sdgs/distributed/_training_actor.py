@@ -1,14 +1,13 @@
 """The Dask actor that holds the rows of one worker, their coefficients and their part of the residual."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from distributed import get_worker
 from scipy.sparse import csr_array, issparse, vstack
-from threadpoolctl import ThreadpoolController
 
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs.decomposition._block_updates import Array, Indices, slices
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import starts_from_last_subspace
@@ -21,24 +20,11 @@ _MAX_MEMORY_SHARE = 0.5  # of a worker's memory for rows and error; beyond it de
 _PIECE_BYTES = 1 << 24  # of rows that are sent to the actor at a time
 
 
-def _on_one_thread(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: run a method with BLAS on one thread, for the reasons given in ``decompose``.
-
-    The client's limit does not reach workers; Dask's own reaches only processes that a nanny starts.
-    """
-
-    @wraps(method)
-    def limited(self: "TrainingActor", *arguments: Any) -> Any:
-        with self._blas.limit(limits=1, user_api="blas"):
-            return method(self, *arguments)
-
-    return limited
-
-
 class TrainingActor:
     """The rows of one worker and the state of training that belongs to them.
 
-    Labels have their global numbers; rows and flat indices count from the first row of this worker.
+    Labels have their global numbers; rows and flat indices count from the first row of this worker. Each method limits
+    BLAS, because the limit of the client does not reach workers, and that of Dask only those that a nanny starts.
     """
 
     _state: DenseWorkerAlternation | SparseWorkerAlternation
@@ -56,7 +42,6 @@ class TrainingActor:
         self._sparse_blocks: dict[int, Any] = {}  # by the number of their first row
         self._missing = [np.empty(0, dtype=np.intp)]
         self._largest, self._stored_bytes = 0.0, 0
-        self._blas = ThreadpoolController()
         worker = get_worker()
         limit = worker.memory_manager.memory_limit
         self._max_bytes = max_memory_share * limit if limit else np.inf
@@ -91,7 +76,7 @@ class TrainingActor:
         """The largest magnitude of all entries."""
         return self._largest
 
-    @_on_one_thread
+    @blas_on_one_thread
     def initialise(self, problem: Problem, scale: Any) -> tuple[float, list[float]]:
         """Initialise the state, and return the energy of all rows and of the rows of each label."""
         if self._sparse:
@@ -105,7 +90,7 @@ class TrainingActor:
             )
         return self._state.total, self._state.energies
 
-    @_on_one_thread
+    @blas_on_one_thread
     def gram_products(
         self, subspaces: Mapping[int, Array], labels: Sequence[int], bases: Mapping[int, Array] | None
     ) -> list[Array]:
@@ -124,7 +109,7 @@ class TrainingActor:
                 state.add_start(state.rows[i])
         return [state.gram_times(i, state.gaussian_matrix(i)) for i in labels]
 
-    @_on_one_thread
+    @blas_on_one_thread
     def residual_candidates(self, subspaces: Mapping[int, Array]) -> SortedSample:
         """Project onto new subspaces, then return a sample of the magnitudes of the K largest residual entries."""
         self._project(subspaces)
@@ -138,7 +123,7 @@ class TrainingActor:
         """The magnitudes of the candidates between two bounds."""
         return numbers_between(np.abs(self._values), low, high)
 
-    @_on_one_thread
+    @blas_on_one_thread
     def set_residual(self, size: int) -> float:
         """S := the ``size`` largest candidates; returns the error of these rows."""
         order = np.argsort(self._indices[:size])
@@ -146,13 +131,13 @@ class TrainingActor:
         self._state.sweeps += 1
         return self._state.error()
 
-    @_on_one_thread
+    @blas_on_one_thread
     def factors(self) -> list[tuple[Array, Array]]:
         """For the coefficients of each label: the triangular QR factor, and the sum of the rows."""
         in_float64 = (U.astype(np.float64, copy=False) for U in self._state.U)
         return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in in_float64]
 
-    @_on_one_thread
+    @blas_on_one_thread
     def coefficients(self, rotations: Sequence[Array] | None = None) -> list[Array]:
         """The coefficients of each label, rotated if rotations are given."""
         if rotations is None:
@@ -163,7 +148,7 @@ class TrainingActor:
         """Flat indices and values of S."""
         return self._state.S_indices, self._state.S_values
 
-    @_on_one_thread
+    @blas_on_one_thread
     def restore(self, U: Sequence[Array], C: Array, indices: Indices, values: Array, sweeps: int) -> None:
         """Continue from a state after ``sweeps`` sweeps."""
         flat = np.concatenate([part.reshape(-1) for part in U])

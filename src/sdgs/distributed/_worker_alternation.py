@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._threads import ThreadPool
 from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
-from sdgs.decomposition.backends._threads import ThreadPool
 from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingThreadPool
 
 SLAB_BYTES = 1 << 25  # of R that is processed at a time

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sdgs._utils._array_api import namespace
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_choice, check_number, has_missing
 from sdgs.estimators._sdgs_model import SDGSModel
 from sdgs.readout._parameters import PipelineParameters
@@ -267,6 +268,7 @@ class SDGSClassifier(SDGSModel):
 
             return coordinate_search(parameters, axes, evaluate)[0]
 
+    @blas_on_one_thread
     def _scores(self, X: Any) -> Any:
         """The log-odds of each label, or the l1 norm of its part of the code."""
         pipeline = self._pipelines[0]

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_labels, check_names
 from sdgs.explanation import Explanation, Terms, explain_samples
 from sdgs.readout._scaling import column_units
@@ -78,6 +79,7 @@ class ExplainingMixin:
         """
         return self._explain(X, labels, feature_names, label_names, needs_scores=True)
 
+    @blas_on_one_thread
     def _explain(
         self: Any, X: Any, labels: Any, feature_names: Any, label_names: Any, *, needs_scores: bool
     ) -> Explanation:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import expit, namespace, on_host, to_device_of, to_host
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
+from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
@@ -69,6 +70,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
     checkpoint: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @blas_on_one_thread
     def _validate_and_fit(self, X: Any, y: Any) -> None:
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
@@ -105,7 +107,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
             tol=self.tol,
             n_landmarks=self.n_landmarks,
             seed=int(seed),
-            n_jobs=self.n_jobs,
+            n_jobs=n_threads(self.n_jobs),
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
@@ -150,6 +152,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         self.scaling_, self.scaler_ = best.features.parameters.scaling, best.scaling.scaler
         self.huber_ = best.features.parameters.huber
 
+    @blas_on_one_thread
     def _scores(self, X: Any) -> Any:
         """The log-odds of each label."""
         scores = sum(pipeline.scores(X, self.n_jobs) for pipeline in self._pipelines) / len(self._pipelines)
@@ -180,6 +183,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         return namespace(X).astype(self._probabilities(self._scores(X)), X.dtype)
 
     @lazy_for_distributed
+    @blas_on_one_thread
     def transform(self, X: Any) -> Any:
         """Cleaned samples: corrupted entries corrected by the residual of ``huber``, missing ones filled by the code.
 

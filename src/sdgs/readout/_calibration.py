@@ -1,14 +1,16 @@
 """Calibration: from scores to the probabilities of labels."""
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import ConvergenceWarning
 
 from sdgs._utils._array_api import expit, to_device_of, to_host
-from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES
+from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES, MAX_LAST_CHANGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +30,68 @@ class Calibration:
 
 
 def fit_calibration(scores: Any, Y: NDArray[Any], max_scores: int = MAX_CALIBRATION_SCORES) -> Calibration:
-    """Fit the probabilities of all labels together, to cross-fitted scores (n, k).
+    """Fit the probabilities of all labels together, to cross-fitted scores (n, k): see :func:`fit_calibrations`."""
+    return fit_calibrations([scores], Y, max_scores)[0]
+
+
+def fit_calibrations(
+    candidates: Sequence[Any],
+    Y: NDArray[Any],
+    max_scores: int = MAX_CALIBRATION_SCORES,
+    *,
+    max_change: float = MAX_LAST_CHANGE,
+) -> list[Calibration]:
+    """Calibrations of several candidates for the scores (n, k) of the same labels.
 
     Most labels have too few samples for a calibration of their own, and one for all labels is wrong for rare ones. So
     slope and offset are linear in the log-odds of a label's frequency: four coefficients. If that gives some label a
     negative slope, all labels share one slope; if that is negative too, as for noise, frequencies alone are used. About
     ``max_scores`` scores are used.
+
+    Newton's method starts each calibration at the one before, because candidates are similar, and ends with a step
+    that changes no log-odds by more than ``max_change``; the error is about its square.
     """
-    n, k = scores.shape
+    n, k = Y.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule keeps the log-odds finite
     log_odds = np.log(frequency / (1 - frequency))
     rows = evenly_spaced_rows(n, k, max_scores)
-    scores = to_host(scores[rows, :])
-    n = len(scores)
-    target = np.asarray(Y[rows], dtype=bool).ravel()
-    if not target.all() and target.any():
-        columns = np.column_stack([scores.ravel(), np.tile(log_odds, n), (scores * log_odds).ravel()])
-        for n_columns in (3, 2):
-            model = LogisticRegression(C=CALIBRATION_C, solver="newton-cholesky").fit(columns[:, :n_columns], target)
-            a, b, c = (*model.coef_[0], 0.0)[:3]
-            slope = a + c * log_odds
-            if (slope > 0).all():
-                return Calibration(slope, model.intercept_[0] + b * log_odds)
-    return Calibration(np.zeros(k), log_odds)
+    target = np.ascontiguousarray(Y[rows].T, dtype=bool)
+    if target.all() or not target.any():
+        return [Calibration(np.zeros(k), log_odds)] * len(candidates)
+    starts = {4: np.zeros(4), 3: np.zeros(4)}
+    return [_fit_coefficients(to_host(scores[rows, :]), target, log_odds, starts, max_change) for scores in candidates]
+
+
+def _fit_coefficients(
+    scores: Any,
+    target: NDArray[np.bool_],
+    log_odds: NDArray[np.float64],
+    starts: dict[int, NDArray[np.float64]],
+    max_change: float,
+) -> Calibration:
+    """A calibration. ``starts`` has coefficients to start at, by their number, and gets the new ones.
+
+    The log-odds of label j are (a + c l_j) s + d + b l_j, penalised by (a^2 + b^2 + c^2) / (2 C). They are fitted to
+    standardised scores u = (s - m) / t, because a Newton step loses digits if scores are far from zero.
+    """
+    from sdgs.readout._calibration_kernel import minimise_log_loss
+
+    scores = np.ascontiguousarray(scores.T, dtype=np.float64)
+    mean, spread = float(scores.mean()), float(scores.std()) or 1.0
+    u = (scores - mean) / spread
+    for n_free, theta in starts.items():
+        # (a, d, b, c) as linear functions of the coefficients of u; d is not penalised.
+        from_u = np.eye(4)
+        from_u[0, 0] = from_u[3, 3] = 1 / spread
+        from_u[1, 0] = from_u[2, 3] = -mean / spread
+        penalty = from_u.T @ np.diag([1.0, 0.0, 1.0, 1.0]) @ from_u / CALIBRATION_C
+        if not minimise_log_loss(u, target, log_odds, n_free, penalty, max_change, theta):
+            warnings.warn("The calibration of the probabilities did not converge.", ConvergenceWarning, stacklevel=2)
+        a, d, b, c = from_u @ theta
+        slope = a + c * log_odds
+        if (slope > 0).all():
+            return Calibration(slope, d + b * log_odds)
+    return Calibration(np.zeros(len(log_odds)), log_odds)
 
 
 def evenly_spaced_rows(n: int, k: int, max_scores: int) -> slice:

@@ -114,6 +114,12 @@ def best_expected_f1(P: Any, *, allow_empty: bool = False) -> Any:
     So nothing is sorted: start with the F1 of the most probable label alone, take the labels above half of the F1 so
     far, and repeat until it no longer rises (Dinkelbach's method, a few passes).
     """
+    if on_host(P):
+        from sdgs.readout._decision_kernel import write_best_expected_f1
+
+        labels = np.empty(P.shape, dtype=bool)
+        write_best_expected_f1(np.ascontiguousarray(P), allow_empty, labels)
+        return labels
     xp = namespace(P)
     total, zeros = xp.sum(P, axis=1), xp.zeros_like(P)
     best = 2 * xp.max(P, axis=1) / (1 + total)

@@ -232,6 +232,7 @@ def _fit_kernel(features: ReadoutFeatures, samples: Samples, options: Decomposit
         (options.seed + parameters.landmark_draw) % 2**32,
         ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None,
         lambda X: features.clean(X, options.n_jobs),
+        options.n_jobs,
     )
 
 

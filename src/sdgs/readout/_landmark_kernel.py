@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.metrics.pairwise import manhattan_distances
 
 from sdgs._utils._array_api import namespace, on_host, take_rows, to_device_of, to_host
 from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._threads import ThreadPool
 from sdgs.selection import _defaults as defaults
 
 Array = NDArray[np.floating[Any]]
@@ -66,19 +65,8 @@ class LandmarkKernel:
         landmarks = self.landmarks
         if issparse(X) != issparse(landmarks):
             X, landmarks = (A.toarray() if issparse(A) else A for A in (X, landmarks))
-        X, landmarks = _comparable(X), _comparable(landmarks)
-        kernel = np.empty((X.shape[0], landmarks.shape[0]))
 
-        def fill_block(start: int) -> None:
-            rows = slice(start, start + block_rows)
-            _manhattan(X[rows], landmarks, kernel[rows])
-            kernel[rows] *= -self.gamma
-            np.exp(kernel[rows], out=kernel[rows])
-
-        starts = range(0, X.shape[0], block_rows)
-        use_threads = not issparse(X) and len(starts) > 1  # scikit-learn's sparse distances have threads of their own
-        Parallel(n_jobs=n_jobs if use_threads else 1, require="sharedmem")(delayed(fill_block)(i) for i in starts)
-        return kernel
+        return _manhattan_distances(X, landmarks, n_jobs, gamma=self.gamma, block_rows=block_rows)
 
 
 def fit_landmark_kernel(
@@ -89,6 +77,7 @@ def fit_landmark_kernel(
     seed: int,
     observed: NDArray[np.bool_] | None = None,
     clean: Callable[[Any], Any] = lambda X: X,
+    n_jobs: int | None = 1,
     *,
     max_spread_samples: int = defaults.MAX_SPREAD_SAMPLES,
 ) -> LandmarkKernel:
@@ -104,6 +93,8 @@ def fit_landmark_kernel(
         Which entries of dense samples are not missing (None: all): standard deviations are of these alone.
     clean : callable
         Cleans the few samples that are needed.
+    n_jobs : int or None
+        Threads.
     """
     order = np.random.default_rng(seed).permutation(X.shape[0])
     rows = np.sort(order[: n_landmarks if issparse(X) else max(n_landmarks, max_spread_samples)])
@@ -116,9 +107,7 @@ def fit_landmark_kernel(
     landmarks = X[drawn, :]
     if weights is not None:
         landmarks = _in_units(landmarks, None if norms is None else norms[drawn], weights)
-    distances = np.empty((len(drawn), len(drawn)))
-    comparable = _comparable(landmarks)
-    _manhattan(comparable, comparable, distances)
+    distances = _manhattan_distances(landmarks, landmarks, n_jobs)
     some = distances[: defaults.MAX_DISTANCE_LANDMARKS, : defaults.MAX_DISTANCE_LANDMARKS]
     mean_distance = float(some.sum()) / max(some.size - len(some), 1)
     if mean_distance > 0 and np.isfinite(gamma / mean_distance):
@@ -170,19 +159,37 @@ def _inverse_deviations(X: Array, observed: NDArray[np.bool_] | None) -> NDArray
     return np.where(is_constant, 0.0, 1 / np.where(is_constant, 1, deviation))
 
 
-def _comparable(X: Any) -> Any:
-    """X in the form that :func:`_manhattan` takes."""
-    return narrow_indices(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+def _manhattan_distances(
+    X: Any,
+    landmarks: Any,
+    n_jobs: int | None,
+    *,
+    gamma: float | None = None,
+    block_rows: int = _BLOCK_ROWS,
+) -> NDArray[np.float64]:
+    """Distances d between the rows of both, which are sparse or dense; with ``gamma`` exp(-gamma d)."""
+    from sdgs.readout._manhattan import manhattan, sparse_manhattan
 
-
-def _manhattan(X: Any, landmarks: Any, out: NDArray[np.float64]) -> None:
-    """Write the distances; both are sparse or both dense."""
+    distances = np.empty((X.shape[0], landmarks.shape[0]))
     if issparse(X):
-        out[:] = manhattan_distances(X, landmarks)
+        X, landmarks = (narrow_indices(A).astype(np.float64, copy=False) for A in (X, landmarks))
     else:
-        from sdgs.readout._manhattan import manhattan
+        X, landmarks = (np.ascontiguousarray(A, dtype=np.float64) for A in (X, landmarks))
 
-        manhattan(X, landmarks, out)
+    def fill_block(start: int) -> None:
+        rows = slice(start, start + block_rows)
+        x, block = X[rows], distances[rows]
+        if issparse(x):
+            z = landmarks
+            sparse_manhattan(x.indptr, x.indices, x.data, z.indptr, z.indices, z.data, z.shape[1], block)
+        else:
+            manhattan(x, landmarks, block)
+        if gamma is not None:
+            block *= -gamma
+            np.exp(block, out=block)
+
+    ThreadPool(n_jobs).for_each(fill_block, range(0, X.shape[0], block_rows))
+    return distances
 
 
 def _manhattan_on_device(X: Any, landmarks: Any) -> Any:

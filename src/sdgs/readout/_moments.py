@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
+from sdgs._utils._threads import ThreadPool
 
 Array = NDArray[np.floating[Any]]
+
+_PANEL_COLUMNS = 256  # of a product that a thread computes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,7 @@ class MomentAccumulator:
         self._Y_sum = np.zeros(n_labels)
         self._weight = 0.0
 
-    def add(self, Z: Sequence[Any], Y: Any, sample_weight: Array | None = None) -> None:
+    def add(self, Z: Sequence[Any], Y: Any, sample_weight: Array | None, threads: ThreadPool) -> None:
         """Add rows, with weight 1 (None) or ``sample_weight`` each."""
         root = None if sample_weight is None else np.sqrt(sample_weight)
         Y = scale_rows(Y, root)
@@ -67,7 +70,7 @@ class MomentAccumulator:
         shifted = [scale_rows(_subtract(part, shift), root) for part, shift in zip(Z, self._shift, strict=True)]
         for i, part in enumerate(shifted):
             for j, other in enumerate(shifted[: i + 1]):
-                self._gram[i][j] += _product(part, other)
+                _add_product(self._gram[i][j], part, other, threads)
             self._cross[i] += as_dense(Y.T @ part).T
             self._Z_sum[i] += _weighted_sum(part, root)
 
@@ -82,14 +85,18 @@ class MomentAccumulator:
 
 
 def accumulate(
-    accumulator: MomentAccumulator | None, blocks: Iterable[Sequence[Any]], Y: Any, sample_weight: Array | None
+    accumulator: MomentAccumulator | None,
+    blocks: Iterable[Sequence[Any]],
+    Y: Any,
+    sample_weight: Array | None,
+    n_jobs: int | None = 1,
 ) -> MomentAccumulator:
     """Add blocks of rows to an accumulator; without one, to a new one."""
-    start = 0
+    start, threads = 0, ThreadPool(n_jobs)
     for Z in blocks:
         accumulator = MomentAccumulator(Z, Y.shape[1]) if accumulator is None else accumulator
         rows = slice(start, start + Z[0].shape[0])
-        accumulator.add(Z, Y[rows], None if sample_weight is None else sample_weight[rows])
+        accumulator.add(Z, Y[rows], None if sample_weight is None else sample_weight[rows], threads)
         start = rows.stop
     assert accumulator is not None
     return accumulator
@@ -136,21 +143,33 @@ def _weighted_sum(A: Any, factors: Array | None) -> Any:
     return np.asarray(A.sum(axis=0)).reshape(-1) if issparse(A) else namespace(A).sum(A, axis=0)
 
 
-def _product(A: Any, B: Any) -> Any:
-    """A^T B, dense."""
+def _add_product(total: Any, A: Any, B: Any, threads: ThreadPool) -> None:
+    """Add A^T B to ``total``; if A is B, its lower triangle is enough."""
     if issparse(A) and issparse(B):
-        from sdgs.readout._sparse_gram import add_gram
+        from sdgs.readout._sparse_gram import add_gram, add_lower_gram
 
-        product = np.zeros((A.shape[1], B.shape[1]))
-        add_gram(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, product)
-        return product
-    return (B.T @ A).T if issparse(B) else A.T @ B
+        add = add_lower_gram if A is B else add_gram
+        add(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, total)
+    elif issparse(A) or issparse(B):
+        total += (B.T @ A).T if issparse(B) else A.T @ B
+    elif not on_host(A):
+        total += A.T @ B
+    else:
+        panels = range(0, A.shape[1], _PANEL_COLUMNS)
+
+        def add_panel(start: int) -> None:
+            columns = slice(start, start + _PANEL_COLUMNS)
+            stop = min(columns.stop, A.shape[1]) if A is B else B.shape[1]
+            total[columns, :stop] += A[:, columns].T @ B[:, :stop]
+
+        threads.for_each(add_panel, panels)
 
 
 def _symmetric(blocks: Sequence[Sequence[Any]]) -> Any:
-    """The symmetric matrix with these blocks on and to the left of its diagonal."""
-    if len(blocks) == 1:
+    """The symmetric matrix with these blocks to the left of its diagonal; of those on it the lower triangle counts."""
+    if len(blocks) == 1 and not on_host(blocks[0][0]):
         return blocks[0][0]
-    return np.block(
+    lower = np.block(
         [[blocks[i][j] if j <= i else blocks[j][i].T for j in range(len(blocks))] for i in range(len(blocks))]
     )
+    return np.tril(lower) + np.tril(lower, -1).T

@@ -14,7 +14,8 @@ functions that the landmarks span. Squared errors and means are weighted by the 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate as accumulate_sums
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack, solve_triangular
 
 from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
+from sdgs._utils._threads import ThreadPool
 from sdgs.readout._moments import Moments, accumulate, as_dense
 from sdgs.readout._relevance import penalty_weights
 
 Array = NDArray[np.floating[Any]]
+
+_MIN_THREADED_SIZE = 192  # of matrices to factorise; for smaller ones threads gain nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,11 @@ class RidgeDesign:
 
 
 def prepare_ridge(
-    blocks: Iterable[Sequence[Any]], Y: Any, design: RidgeDesign, landmark_gram: Array | None = None
+    blocks: Iterable[Sequence[Any]],
+    Y: Any,
+    design: RidgeDesign,
+    landmark_gram: Array | None = None,
+    n_jobs: int | None = 1,
 ) -> "RidgeRegression":
     """Everything that ridge regressions of Y on Z need to know, for any penalty.
 
@@ -78,10 +86,9 @@ def prepare_ridge(
     blocks = chain([first], blocks)
     # The dual form factorises an (n, n) matrix per width, the primal form one matrix of the largest width.
     if len(design.widths) * Y.shape[0] ** 3 >= max(design.widths) ** 3 or not on_host(first[0]):
-        moments = accumulate(None, blocks, Y, design.sample_weight).moments()
+        moments = accumulate(None, blocks, Y, design.sample_weight, n_jobs).moments()
         return PrimalRidge(moments, design.weighted_columns, landmark_gram)
-    Z = np.vstack([np.hstack([as_dense(part) for part in block]) for block in blocks])
-    return DualRidge(Z, Y, design, landmark_gram)
+    return DualRidge(_stack(blocks), Y, design, landmark_gram)
 
 
 class RidgeRegression(ABC):
@@ -94,6 +101,21 @@ class RidgeRegression(ABC):
     def ridge(self, penalty: float, width: int) -> Ridge:
         """The one on the first ``width`` columns."""
         return next(self.ridges(penalty, [width]))
+
+    def path_scores(
+        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
+    ) -> list[list[Any]]:
+        """The scores of other samples for every number of columns and every penalty.
+
+        The features of the samples come as blocks of rows, each a sequence of matrices side by side.
+        """
+
+        def scores(penalty: float) -> list[Any]:
+            ridges = self.ridges(penalty, widths)
+            return [_concatenate([ridge.scores(block) for block in blocks]) for ridge in ridges]
+
+        threads = _threads(n_jobs, max(widths), blocks[0][0])
+        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
 
 
 class PrimalRidge(RidgeRegression):
@@ -135,32 +157,63 @@ class DualRidge(RidgeRegression):
             energy = np.einsum("ij,ij->j", weighted, weighted)
             weights = penalty_weights(energy, weighted.T @ self._Y, self._Y_mean, len(Z))
             self._inverse_root[weighted_columns] = np.sqrt(weights)
-            weighted *= self._inverse_root[weighted_columns]
         self._factor = None if landmark_gram is None else cholesky(landmark_gram, lower=True, check_finite=False)
-        if self._factor is not None:
-            m = len(self._factor)
-            Z[:, :m] = solve_triangular(self._factor, Z[:, :m].T, lower=True, check_finite=False).T
-        self._Z = Z  # Z P^-1/2
-        self._grams: dict[int, Array] = {}
+        self._Z = self._times_inverse_root(Z)  # Z P^-1/2
+        self._no_penalty_matrix = _PenaltyMatrix(np.ones(len(Z)))
 
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
-        n = len(self._Z)
-        for width in widths:
-            (dual,) = _solve(self._gram(width), penalty, _PenaltyMatrix(np.ones(n)), self._Y, [n])
-            yield self._ridge(self._Z[:, :width].T @ dual)
+        for width, gram in zip(widths, self._products(self._Z, widths), strict=True):
+            W = self._inverse_root[:width, None] * (self._Z[:, :width].T @ self._dual(gram, penalty))
+            if self._factor is not None:
+                m = len(self._factor)
+                W[:m] = solve_triangular(self._factor, W[:m], lower=True, trans="T", check_finite=False)
+            yield Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
 
-    def _gram(self, width: int) -> Array:
-        if width not in self._grams:
-            Z = self._Z[:, :width]
-            self._grams[width] = Z @ Z.T
-        return self._grams[width]
+    def path_scores(
+        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
+    ) -> list[list[Any]]:
+        """By the products of these samples with those of the regression, which serve all penalties."""
+        others = self._times_inverse_root(_stack(blocks)[:, : self._Z.shape[1]] - self._Z_mean)
+        products = list(zip(self._products(self._Z, widths), self._products(others, widths), strict=True))
 
-    def _ridge(self, W: Array) -> Ridge:
-        W = self._inverse_root[: len(W), None] * W
+        def scores(penalty: float) -> list[Any]:
+            return [cross @ self._dual(gram, penalty) + self._Y_mean for gram, cross in products]
+
+        threads = _threads(n_jobs, len(self._Z), self._Z)
+        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
+
+    def _times_inverse_root(self, centred: Array) -> Array:
+        """Centred features times P^-1/2, in place."""
+        centred *= self._inverse_root
         if self._factor is not None:
             m = len(self._factor)
-            W[:m] = solve_triangular(self._factor, W[:m], lower=True, trans="T", check_finite=False)
-        return Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
+            centred[:, :m] = solve_triangular(self._factor, centred[:, :m].T, lower=True, check_finite=False).T
+        return centred
+
+    def _products(self, A: Array, widths: Sequence[int]) -> list[Array]:
+        """A P^-1/2 Z^T for the leading columns of both."""
+        ends = sorted(set(widths))
+        parts = [A[:, start:end] @ self._Z[:, start:end].T for start, end in pairwise([0, *ends])]
+        products = dict(zip(ends, accumulate_sums(parts), strict=True))
+        return [products[width] for width in widths]
+
+    def _dual(self, gram: Array, penalty: float) -> Array:
+        (dual,) = _solve(gram, penalty, self._no_penalty_matrix, self._Y, [len(gram)])
+        return dual
+
+
+def _stack(blocks: Iterable[Sequence[Any]]) -> Array:
+    """Blocks of rows, each a sequence of matrices side by side, as one dense matrix."""
+    return np.vstack([np.hstack([as_dense(part) for part in block]) for block in blocks])
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
+
+
+def _threads(n_jobs: int | None, size: int, Z: Any) -> ThreadPool:
+    """Threads for factorisations of matrices of this size; one on a device, or if they would gain nothing."""
+    return ThreadPool(n_jobs if size >= _MIN_THREADED_SIZE and on_host(Z) else 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,4 +109,4 @@ class ArraySamples(Samples):
         """Ridge regressions of Y on the features of the samples."""
         blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(design.widths))
         gram = None if features.kernel is None else features.kernel.landmark_gram
-        return prepare_ridge(blocks, Y, design, gram)
+        return prepare_ridge(blocks, Y, design, gram, n_jobs)

@@ -116,11 +116,13 @@ class CandidateEvaluator:
                 self._folds,
                 self._penalties,
                 len(blocks),
+                self._context.options.n_jobs,
                 each=partial(task.each, "fold"),
             )
         with task.part("penalties"):
             pairs = [(depth, i) for depth in range(len(blocks)) for i in range(len(self._penalties))]
-            depth, i = max(pairs, key=lambda pair: self._scorer.quick_value(scores[pair[0]][pair[1]]))
+            values = self._scorer.quick_values([scores[depth][i] for depth, i in pairs])
+            depth, i = pairs[int(np.argmax(values))]
         best = scores[depth][i]
         choice = RidgeChoice(self._penalties[i], blocks[: depth + 1])
         return CVResult(parameters, choice, self._scorer.value(best), self.test_rows, to_host(best))
@@ -166,6 +168,7 @@ class CandidateEvaluator:
             self._folds,
             self._penalties,
             self._scorer,
+            self._context.options.n_jobs,
             mostly_zero=self._context.mostly_zero,
             for_subspaces=for_subspaces,
         )

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sdgs._utils._array_api import namespace, put, to_device_of
-from sdgs.readout._calibration import evenly_spaced_rows, fit_calibration
+from sdgs._utils._array_api import put, to_device_of
+from sdgs.readout._calibration import evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._features import FEATURE_BLOCKS
-from sdgs.readout._ridge import Ridge, RidgeRegression
+from sdgs.readout._ridge import RidgeRegression
 from sdgs.selection import _defaults as defaults
 
 Array = NDArray[np.floating[Any]]
@@ -65,10 +65,9 @@ class FoldFit:
     test_blocks: Sequence[Sequence[Any]]
     widths: Sequence[int]
 
-    def test_scores(self, ridge: Ridge) -> Any:
-        """The scores of the test rows."""
-        scores = [ridge.scores(block) for block in self.test_blocks]
-        return namespace(scores[0]).concat(scores)
+    def test_scores(self, penalties: Sequence[float], n_jobs: int | None) -> list[list[Any]]:
+        """The scores of the test rows, for every width and every penalty."""
+        return self.regression.path_scores(self.test_blocks, penalties, self.widths, n_jobs)
 
 
 def cross_fit_scores(
@@ -77,6 +76,7 @@ def cross_fit_scores(
     folds: Folds,
     penalties: Sequence[float],
     n_widths: int,
+    n_jobs: int | None = 1,
     *,
     each: Callable[[Iterable[int]], Iterable[int]] = lambda numbers: numbers,
 ) -> list[list[Any]]:
@@ -93,11 +93,10 @@ def cross_fit_scores(
         if not Y[train].any():
             continue
         fold, positions = fit_fold(train, test, number), np.searchsorted(folds.test_rows, test)
-        for i, penalty in enumerate(penalties):
-            for width_scores, ridge in zip(scores, fold.regression.ridges(penalty, fold.widths), strict=True):
-                values = fold.test_scores(ridge)
-                all_scores = to_device_of(width_scores[i], values)
-                width_scores[i] = put(all_scores, to_device_of(positions, values), values)
+        for all_scores, of_fold in zip(scores, fold.test_scores(penalties, n_jobs), strict=True):
+            for i, values in enumerate(of_fold):
+                target = to_device_of(all_scores[i], values)
+                all_scores[i] = put(target, to_device_of(positions, values), values)
         del fold  # before the next one is fitted
     return scores
 
@@ -111,14 +110,21 @@ class Scorer:
 
     def value(self, scores: Any) -> float:
         """The value of all scores."""
-        return self._value(scores, self.Y)
+        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE)[0]
 
-    def quick_value(self, scores: Any) -> float:
-        """The value of evenly spaced rows if there are many: enough to compare penalties."""
+    def quick_values(self, candidates: Sequence[Any]) -> list[float]:
+        """The values of several scores, on evenly spaced rows if there are many: enough to compare penalties."""
         n, k = self.Y.shape
         rows = evenly_spaced_rows(n, k, defaults.MAX_COMPARED_SCORES)
-        return self._value(scores[rows, :], self.Y[rows])
+        return self._values(candidates, rows, defaults.MAX_LAST_CHANGE_COMPARISON)
 
-    def _value(self, scores: Any, Y: Array) -> float:
-        P = fit_calibration(scores, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES).probabilities(scores)
-        return metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P))
+    def _values(self, candidates: Sequence[Any], rows: slice, max_change: float) -> list[float]:
+        candidates, Y = [scores[rows, :] for scores in candidates], self.Y[rows]
+        calibrations = fit_calibrations(
+            candidates, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES, max_change=max_change
+        )
+        values = []
+        for scores, calibration in zip(candidates, calibrations, strict=True):
+            P = calibration.probabilities(scores)
+            values.append(metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P)))
+        return values

@@ -25,6 +25,7 @@ def preview_scalings(
     folds: Folds,
     penalties: Sequence[float],
     scorer: Scorer,
+    n_jobs: int | None = 1,
     *,
     mostly_zero: bool,
     for_subspaces: bool,
@@ -49,8 +50,8 @@ def preview_scalings(
         scaled = scaling.transform(X)[0]
         columns = most_relevant_columns([scaled], labels, max_columns)
         (Z,) = store_compactly(take_columns([scaled], columns))
-        (scores,) = cross_fit_scores(partial(_fit_fold, Z, Y, mostly_zero), Y, folds, penalties, 1)
-        return max(scorer.quick_value(one) for one in scores)
+        (scores,) = cross_fit_scores(partial(_fit_fold, Z, Y, mostly_zero, n_jobs), Y, folds, penalties, 1, n_jobs)
+        return max(scorer.quick_values(scores))
 
     values = {name: best_value(scaling) for name, scaling in scalings.items()}
     if is_cautious:
@@ -58,8 +59,8 @@ def preview_scalings(
     return max(values, key=lambda name: values[name])
 
 
-def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, train: Rows, test: Rows, _: int) -> FoldFit:
+def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, n_jobs: int | None, train: Rows, test: Rows, _: int) -> FoldFit:
     width = int(Z.shape[1])
     design = RidgeDesign((width,), slice(0, width) if mostly_zero else None)
-    regression = prepare_ridge([[take_rows(Z, train)]], Y[train], design)
+    regression = prepare_ridge([[take_rows(Z, train)]], Y[train], design, n_jobs=n_jobs)
     return FoldFit(regression, [[take_rows(Z, test)]], (width,))

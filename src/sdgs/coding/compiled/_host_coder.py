@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from scipy.sparse import csr_array, issparse, vstack
-from threadpoolctl import threadpool_limits
 
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
+from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._huber_loss import check_codes, solve_huber_loss
@@ -34,13 +34,12 @@ def code_on_host(
     row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
     step = int(np.clip(_BLOCK_BYTES // row_bytes, 1, _MAX_BLOCK_ROWS))
     blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    if effective_n_jobs(n_jobs) > 1 and len(blocks) > 1:
-        # Threads of BLAS would compete with those over blocks for the same cores. With another backend of joblib the
-        # blocks run wherever it sends them.
-        with threadpool_limits(1):
+    n_jobs = n_threads(n_jobs) if len(blocks) > 1 else 1
+    with blas_on_one_thread:
+        if n_jobs > 1:  # with another backend of joblib the blocks run wherever it sends them
             parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
-    else:
-        parts = [code(X[rows]) for rows in blocks]
+        else:
+            parts = [code(X[rows]) for rows in blocks]
 
     codes, gaps, n_iter, residuals = zip(*parts, strict=True)
     residual = None if problem.mu is None else csr_array(vstack(residuals, format="csr"))
