@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sdgs._utils._array_api import put, to_device_of
+from sdgs._utils._array_api import namespace, put, to_device_of
 from sdgs.readout._calibration import evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._features import FEATURE_BLOCKS
@@ -87,7 +87,7 @@ def cross_fit_scores(
     fold without any label in its training rows get the label frequencies. ``each`` wraps the fold numbers.
     """
     shape, frequencies = (folds.test_rows.size, Y.shape[1]), Y.mean(axis=0)
-    scores: list[list[Any]] = [[np.full(shape, frequencies) for _ in penalties] for _ in range(n_widths)]
+    scores: list[list[Any]] = [[None] * len(penalties) for _ in range(n_widths)]
     for number in each(range(len(folds.pairs))):
         train, test = folds.pairs[number]
         if not Y[train].any():
@@ -95,10 +95,16 @@ def cross_fit_scores(
         fold, positions = fit_fold(train, test, number), np.searchsorted(folds.test_rows, test)
         for all_scores, of_fold in zip(scores, fold.test_scores(penalties, n_jobs), strict=True):
             for i, values in enumerate(of_fold):
-                target = to_device_of(all_scores[i], values)
+                target = _filled(shape, frequencies, values) if all_scores[i] is None else all_scores[i]
                 all_scores[i] = put(target, to_device_of(positions, values), values)
         del fold  # before the next one is fitted
-    return scores
+    return [[_filled(shape, frequencies, Y) if values is None else values for values in row] for row in scores]
+
+
+def _filled(shape: tuple[int, int], row: Array, like: Any) -> Any:
+    """A matrix of equal rows, on the device of ``like``."""
+    xp = namespace(like)
+    return xp.asarray(xp.broadcast_to(to_device_of(row, like), shape), copy=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """The alternation for arrays of other libraries, on the device of X."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -42,6 +43,7 @@ class ArrayApiAlternation(AlternationState):
     # Bytes of rows that are gathered at a time: large, because every product on a device has the overhead of a launch.
     gathered_bytes = 1 << 29
     scan_entries = 1 << 26  # entries of R that are scanned at a time
+    min_distinct_rows = 64  # labels with fewer rows count as similar: their products cost no more than a launch
 
     def __init__(self, X: Any, problem: Problem) -> None:
         self.xp = xp = namespace(X)
@@ -72,14 +74,14 @@ class ArrayApiAlternation(AlternationState):
         self.S_values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
         self._graph_runner = CudaGraphRunner(X)
-        self._max_fused_rank = _fused_label_step.MAX_RANK if _fused_label_step.is_available_for(X) else 0
 
     def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
         """The labels of a level, stacked with those of the same rank and up to twice the size."""
         by_shape: dict[tuple[int, int], list[int]] = {}
         for i in level:
             if self.rows[i].size:
-                by_shape.setdefault((self.ranks[i], self.rows[i].size.bit_length()), []).append(i)
+                size = max(self.rows[i].size, self.min_distinct_rows)
+                by_shape.setdefault((self.ranks[i], size.bit_length()), []).append(i)
         n, p = self.X.shape
         for (r, _), labels in by_shape.items():
             max_rows = max(self.rows[i].size for i in labels)
@@ -111,12 +113,16 @@ class ArrayApiAlternation(AlternationState):
             self._label_step(batch)
 
     def _label_step(self, batch: _Batch) -> None:
-        r, is_warm = batch.C.shape[1], starts_from_last_subspace(self.problem.solver, self.sweeps)
-        if is_warm and 0 < r <= self._max_fused_rank:
-            _fused_label_step.update_labels(self.R, batch.rows, batch.U, batch.C)
-            return
         if self.sweeps == 0:
             self._add_start(batch)
+        r, is_warm = batch.C.shape[1], starts_from_last_subspace(self.problem.solver, self.sweeps)
+        if self._is_fused(r):
+            arrays = self.R, batch.rows, batch.U, batch.C
+            if is_warm:
+                _fused_label_step.update_labels(*arrays)
+            else:
+                _fused_label_step.start_labels(*arrays, self._gaussian_matrices(batch))
+            return
         parts = self._gather(batch)
         if self.problem.solver == "svd":
             N = self.xp.concat([N for _, N in parts()], axis=1)
@@ -124,13 +130,20 @@ class ArrayApiAlternation(AlternationState):
         elif is_warm:
             Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C)))
         else:
-            A = np.stack([self.gaussian_matrix(i) for i in batch.labels])
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, to_device_of(A, self.X)))
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._gaussian_matrices(batch)))
             if refines_random_start(self.problem.solver):
                 Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q, _ = self.xp.linalg.qr(Y2 @ axes[:, :, axes.shape[2] - r :])
         self._project(batch, parts, Q)
+
+    def _is_fused(self, r: int) -> bool:
+        """Whether the steps of labels of this rank are compiled."""
+        return self.problem.solver == "brp" and _fused_label_step.is_available_for(self.X, r)
+
+    def _gaussian_matrices(self, batch: _Batch) -> Any:
+        """The random projections of the labels (b, p, w)."""
+        return to_device_of(np.stack([self.gaussian_matrix(i) for i in batch.labels]), self.X)
 
     def _add_start(self, batch: _Batch) -> None:
         """Add the paper's start of the labels, which is not in U and C, back to R."""
@@ -194,8 +207,9 @@ class ArrayApiAlternation(AlternationState):
         factors: list[tuple[Array, Array]] = [
             (np.zeros((0, 0), dtype=self.dtype), np.zeros((0, p), dtype=self.dtype)) for _ in self.rows
         ]
-        for batch in self.batches:
-            for i, U, C in zip(batch.labels, to_host(batch.U), to_host(batch.C), strict=True):
+        all_U, all_C = ([getattr(batch, name) for batch in self.batches] for name in ("U", "C"))
+        for batch, U_of_batch, C_of_batch in zip(self.batches, _all_to_host(all_U), _all_to_host(all_C), strict=True):
+            for i, U, C in zip(batch.labels, U_of_batch, C_of_batch, strict=True):
                 factors[i] = U[: self.rows[i].size], C
         return factors
 
@@ -205,7 +219,8 @@ class ArrayApiAlternation(AlternationState):
 
     def low_rank_factors(self) -> list[tuple[Any, Any]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""
-        return [(to_device_of(U, self.X), to_device_of(C, self.X)) for U, C in super().low_rank_factors()]
+        U, C = zip(*super().low_rank_factors(), strict=True)
+        return list(zip(_all_to_device_of(U, self.X), _all_to_device_of(C, self.X), strict=True))
 
     def residual(self) -> Any:
         """S, dense: the standard has no sparse arrays."""
@@ -236,3 +251,26 @@ def _row_squares(block: Any) -> Any:
     """The sum of the squares of each row, computed in the precision of the block and returned in float64."""
     xp = namespace(block)
     return xp.astype(xp.sum(block * block, axis=1), xp.float64)
+
+
+def _all_to_host(arrays: Sequence[Any]) -> list[NDArray[Any]]:
+    """Arrays of one device on the host, by one transfer."""
+    if not arrays:
+        return []
+    flat = to_host(namespace(arrays[0]).concat([namespace(array).reshape(array, (-1,)) for array in arrays]))
+    return _split(flat, arrays)
+
+
+def _all_to_device_of(arrays: Sequence[NDArray[Any]], X: Any) -> list[Any]:
+    """Arrays of NumPy on the device of ``X``, by one transfer; views of one array."""
+    return _split(to_device_of(np.concatenate([array.reshape(-1) for array in arrays]), X), arrays)
+
+
+def _split(flat: Any, arrays: Sequence[Any]) -> list[Any]:
+    """``flat`` as arrays of these shapes."""
+    ends = np.cumsum([math.prod(array.shape) for array in arrays]).tolist()
+    reshape = namespace(flat).reshape
+    return [
+        reshape(flat[start:end], tuple(array.shape))
+        for array, start, end in zip(arrays, [0, *ends], ends, strict=False)
+    ]

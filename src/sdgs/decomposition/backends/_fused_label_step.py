@@ -1,20 +1,18 @@
-"""The label step on a CUDA device in three kernels, compiled by Triton.
+"""The label step on a CUDA device in four kernels, compiled by Triton.
 
 A step of the array API has some 25 kernels, most of which take longer to start than to run. Here each row of R is read
 twice and written once, which is the least, and nothing of the size of N is stored. In the notation of
-``_block_updates``, for a label with the last subspace A = C^T:
+``_block_updates``, for labels that share no row:
 
-1. ``_gram_kernel``: each program takes some rows and computes N = R + U C, Y1 = N A and its part of Y2 = N^T Y1.
-2. ``_sum_kernel``: each program takes some columns, sums the parts of Y2 in float64, and computes its part of the Gram
-   matrix from which the basis follows.
-3. ``_project_kernel``: each program takes the rows of the first kernel, and sets U = N Q and R = N - U Q^T.
+1. ``_gram_kernel``: each program takes some rows of a label, and computes N = R + U C, Y1 = N A and its part of
+   Y2 = N^T Y1.
+2. ``_sum_kernel`` sums the parts of Y2 in float64.
+3. ``_orthonormalise_kernel``: one program per label takes Q from Y2, in float64.
+4. ``_project_kernel``: each program takes the rows of the first kernel, and sets U = N Q and R = N - U Q^T.
 
-The basis is a Cholesky QR, Q = Y L^-T with L L^T = Y^T Y, in float64. So that it exists for rows that do not support
-all directions, Y = Y2 + s A with s at the rounding error of Y2. This is the subspace iteration with N^T N + s I, which
-has the same fixed points and descends as well; a direction that the rows do not support stays as it is.
+Arrays: R (n + 1, p), of which the last row is zero and pads ``rows`` (b, m); U (b, m, r); C and others (b, r, p).
 """
 
-from types import ModuleType
 from typing import Any
 
 from array_api_compat import is_torch_array
@@ -25,200 +23,218 @@ try:
 except ImportError:
     triton = None
 
-MAX_RANK = 8  # loops over the components are unrolled
-_TILE_ENTRIES = 1 << 14  # of N that a program holds: 64 registers of each of 256 threads
-_MAX_COLUMNS = 1 << 10  # of a tile
-_WARPS = 8
+_MAX_RANK = 8  # loops over the components are unrolled
+_MAX_COLUMNS = 1 << 12  # of Q, which one program holds
+_TILE_ENTRIES = 1 << 13  # of N that a program holds: 64 registers of each of 128 threads
+_MAX_TILE_COLUMNS = 1 << 10
 _PROGRAMS = 512  # about four per multiprocessor, if there are as many tiles of rows
-_SLICES = 32  # of the columns, in the second kernel: one per lane of a warp, which sums them
-_SHIFT = 2e-6  # s / ||Y2||_F: 16 times the rounding of float32
+_SUM_TILE = {"TILE_PARTS": 64, "TILE_COLUMNS": 32, "num_warps": 4}
 
 
-def is_available_for(X: Any) -> bool:
-    """Whether the label steps of ``X`` can be compiled: float32 on a CUDA device, with Triton installed."""
-    if triton is None or not is_torch_array(X):
+def is_available_for(X: Any, rank: int) -> bool:
+    """Whether label steps of this rank can be compiled: float32 on a CUDA device, with Triton installed."""
+    if triton is None or not is_torch_array(X) or not 0 < rank <= _MAX_RANK:
         return False
     import torch
 
-    return X.is_cuda and X.dtype == torch.float32
+    return X.is_cuda and X.dtype == torch.float32 and X.shape[1] <= _MAX_COLUMNS
 
 
 def update_labels(R: Any, rows: Any, U: Any, C: Any) -> None:
-    """One step from the last subspaces for labels that share no row, in place: R (n + 1, p), U (b, m, r), C (b, r, p).
+    """A step from the last subspaces, in place."""
+    last = C.new_empty(C.shape)
+    orthonormalise(gram_times(R, rows, U, C, C), C, last)
+    project(R, rows, U, C, last)
 
-    Row n of R is zero; it pads ``rows`` (b, m).
-    """
+
+def start_labels(R: Any, rows: Any, U: Any, C: Any, A: Any) -> None:
+    """The first step, in place, from Gaussian matrices A (b, p, w), w >= r, with a Rayleigh-Ritz step; U and C are 0."""
     import torch
 
-    (b, m, r), p = U.shape, C.shape[2]
-    tile_columns = min(triton.next_power_of_2(p), _MAX_COLUMNS)
-    tile_rows = min(_TILE_ENTRIES // tile_columns, triton.next_power_of_2(m))
-    n_tiles = triton.cdiv(m, tile_rows)
-    tiles_per_program = triton.cdiv(n_tiles * b, max(_PROGRAMS, b))
-    n_programs = triton.cdiv(n_tiles, tiles_per_program)
-    slice_columns = triton.next_power_of_2(triton.cdiv(p, _SLICES))
-    n_slices = triton.cdiv(p, slice_columns)
-    parts = torch.empty((b, n_programs, r, p), dtype=torch.float32, device=R.device)
-    Y2 = torch.empty((b, r, p), dtype=torch.float64, device=R.device)
-    A = torch.empty_like(C)
-    grams = torch.empty((b, r * (r + 1), n_slices), dtype=torch.float64, device=R.device)
+    At = A.mT.contiguous()
+    r, last = C.shape[1], torch.empty_like(At)
+    orthonormalise(gram_times(R, rows, U, C, At), At, last)
+    Y2t = gram_times(R, rows, U, C, At)
+    _, axes = torch.linalg.eigh(Y2t @ At.to(Y2t.dtype).mT)
+    orthonormalise(axes[:, :, -r:].mT @ Y2t, C, last)
+    project(R, rows, U, C, torch.zeros_like(C))
 
-    tile = {"RANK": r, "TILE_ROWS": tile_rows, "TILE_COLUMNS": tile_columns, "num_warps": _WARPS}
-    _gram_kernel[(n_programs, b)](R, rows, U, C, parts, m, p, tiles_per_program, **tile)
-    _sum_kernel[(n_slices, b)](parts, C, Y2, A, grams, n_programs, p, RANK=r, TILE_PARTS=8, TILE_COLUMNS=slice_columns)
-    _project_kernel[(n_programs, b)](
-        R, rows, U, C, Y2, A, grams, m, p, tiles_per_program, n_slices, _SHIFT, **tile, SLICES=_SLICES
+
+def gram_times(R: Any, rows: Any, U: Any, C: Any, At: Any) -> Any:
+    """Y2^T = A^T N^T N (b, w, p), in float64, for N = R + U C and A^T (b, w, p)."""
+    import torch
+
+    (b, m, r), (w, p) = U.shape, At.shape[1:]
+    tile, programs, tiles_per_program = _tiles(b, m, p)
+    parts = torch.empty((b, programs, w, p), dtype=torch.float32, device=R.device)
+    Y2t = torch.empty((b, w, p), dtype=torch.float64, device=R.device)
+    _gram_kernel[(programs, b)](R, rows, U, C, At, parts, m, p, tiles_per_program, RANK=r, WIDTH=w, **tile)
+    _sum_kernel[(triton.cdiv(w * p, _SUM_TILE["TILE_COLUMNS"]), b)](parts, Y2t, programs, w * p, **_SUM_TILE)
+    return Y2t
+
+
+def orthonormalise(Yt: Any, Qt: Any, last: Any) -> None:
+    """Write an orthonormal basis (b, w, p) of the rows of ``Yt`` to ``Qt``, and what that contained to ``last``."""
+    b, w, p = Yt.shape
+    columns = triton.next_power_of_2(p)
+    _orthonormalise_kernel[(b,)](
+        Yt, Qt, last, p, WIDTH=w, ROWS=triton.next_power_of_2(w), COLUMNS=columns, num_warps=min(max(columns // 128, 4), 16)
     )
 
 
+def project(R: Any, rows: Any, U: Any, C: Any, last: Any) -> None:
+    """U and R for new C = Q^T, in place; ``last`` is C until now."""
+    (b, m, r), p = U.shape, C.shape[2]
+    tile, programs, tiles_per_program = _tiles(b, m, p)
+    _project_kernel[(programs, b)](R, rows, U, C, last, m, p, tiles_per_program, RANK=r, **tile)
+
+
+def _tiles(b: int, m: int, p: int) -> tuple[dict[str, int], int, int]:
+    """The tiles of a label's rows, the programs per label, and the tiles of each."""
+    columns = min(triton.next_power_of_2(p), _MAX_TILE_COLUMNS)
+    rows = _TILE_ENTRIES // columns
+    n_tiles = triton.cdiv(m, rows)
+    tiles_per_program = triton.cdiv(n_tiles * b, max(_PROGRAMS, b))
+    return {"TILE_ROWS": rows, "TILE_COLUMNS": columns}, triton.cdiv(n_tiles, tiles_per_program), tiles_per_program
+
+
 if triton is not None:
+    # Triton needs annotations of its own. In its functions a tuple grows by the sum of tuples alone.
+    # ruff: noqa: ANN001, ANN202, RUF005
 
     @triton.jit
-    def _label_rows(R, C, U, samples, columns, in_label, label, p, RANK: tl.constexpr):
-        """N = R + U C of a tile: some rows (by sample) of a label, some columns. ``U`` is a tuple of columns."""
+    def _row_tile(m, tile, tiles_per_program, TILE_ROWS: tl.constexpr):
+        """Numbers of a label's rows, and which of them exist."""
+        row = (tl.program_id(0) * tiles_per_program + tile) * TILE_ROWS + tl.arange(0, TILE_ROWS)
+        return row, row < m
+
+    @triton.jit
+    def _load_coefficients(U, label, m, row, in_label, RANK: tl.constexpr):
+        """The columns of U for some rows."""
+        columns = ()
+        for j in tl.static_range(RANK):
+            columns = columns + (tl.load(U + (label * m + row) * RANK + j, mask=in_label, other=0.0),)
+        return columns
+
+    @triton.jit
+    def _load_component(C, label, j, p, columns, RANK: tl.constexpr):
+        """Some columns of row j of a label's C."""
+        return tl.load(C + (label * RANK + j) * p + columns, mask=columns < p, other=0.0)
+
+    @triton.jit
+    def _label_rows(R, C, u, samples, in_label, label, p, columns, RANK: tl.constexpr):
+        """N for some rows and columns."""
         inside = in_label[:, None] & (columns < p)[None, :]
         N = tl.load(R + samples[:, None] * p + columns[None, :], mask=inside, other=0.0)
         for j in tl.static_range(RANK):
-            c = tl.load(C + (label * RANK + j) * p + columns, mask=columns < p, other=0.0)
-            N += U[j][:, None] * c[None, :]
+            N += u[j][:, None] * _load_component(C, label, j, p, columns, RANK)[None, :]
         return N
 
     @triton.jit
-    def _coefficients(U, label, row, in_label, m, RANK: tl.constexpr):
-        """The columns of U of some rows of a label."""
-        columns = ()
-        for j in tl.static_range(RANK):
-            columns = columns + (tl.load(U + (label * m + row) * RANK + j, mask=in_label, other=0.0),)  # noqa: RUF005
-        return columns
+    def _add_products(sums, N, At, label, p, columns, WIDTH: tl.constexpr):
+        """The columns of N A, added to ``sums``."""
+        total = ()
+        for j in tl.static_range(WIDTH):
+            a = _load_component(At, label, j, p, columns, WIDTH)
+            total = total + (sums[j] + tl.sum(N * a[None, :], axis=1),)
+        return total
+
+    @triton.jit
+    def _add_to_part(part, N, Y1, is_first, p, columns, WIDTH: tl.constexpr):
+        """Add N^T Y1 to these columns of a part of Y2, which the first tile begins."""
+        inside = columns < p
+        for j in tl.static_range(WIDTH):
+            change = tl.sum(N * Y1[j][:, None], axis=0)
+            change += tl.load(part + j * p + columns, mask=inside & (not is_first), other=0.0)
+            tl.store(part + j * p + columns, change, mask=inside)
 
     @triton.jit(do_not_specialize=["m", "p", "tiles_per_program"])
     def _gram_kernel(
-        R, rows, U, C, parts, m, p, tiles_per_program,
-        RANK: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
-    ):
+        R, rows, U, C, At, parts, m, p, tiles_per_program,
+        RANK: tl.constexpr, WIDTH: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
+    ):  # fmt: skip
         label = tl.program_id(1).to(tl.int64)
-        part = parts + (label * tl.num_programs(0) + tl.program_id(0)) * RANK * p
+        part = parts + (label * tl.num_programs(0) + tl.program_id(0)) * WIDTH * p
+        first_columns = tl.arange(0, TILE_COLUMNS)
         for tile in range(tiles_per_program):
-            row = (tl.program_id(0) * tiles_per_program + tile) * TILE_ROWS + tl.arange(0, TILE_ROWS)
-            in_label = row < m
+            row, in_label = _row_tile(m, tile, tiles_per_program, TILE_ROWS)
             samples = tl.load(rows + label * m + row, mask=in_label, other=0)
-            u = _coefficients(U, label, row, in_label, m, RANK)
-            Y1 = (tl.zeros((TILE_ROWS,), tl.float32),) * RANK
-            for start in range(0, p, TILE_COLUMNS):
-                columns = start + tl.arange(0, TILE_COLUMNS)
-                N = _label_rows(R, C, u, samples, columns, in_label, label, p, RANK)
-                sums = ()
-                for j in tl.static_range(RANK):
-                    c = tl.load(C + (label * RANK + j) * p + columns, mask=columns < p, other=0.0)
-                    sums = sums + (Y1[j] + tl.sum(N * c[None, :], axis=1),)  # noqa: RUF005
-                Y1 = sums
-            for start in range(0, p, TILE_COLUMNS):
-                columns = start + tl.arange(0, TILE_COLUMNS)
-                N = _label_rows(R, C, u, samples, columns, in_label, label, p, RANK)
-                for j in tl.static_range(RANK):
-                    change = tl.sum(N * Y1[j][:, None], axis=0)
-                    if tile > 0:
-                        change += tl.load(part + j * p + columns, mask=columns < p, other=0.0)
-                    tl.store(part + j * p + columns, change, mask=columns < p)
+            u = _load_coefficients(U, label, m, row, in_label, RANK)
+            Y1 = (tl.zeros((TILE_ROWS,), tl.float32),) * WIDTH
+            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
+                N = _label_rows(R, C, u, samples, in_label, label, p, start + first_columns, RANK)
+                Y1 = _add_products(Y1, N, At, label, p, start + first_columns, WIDTH)
+            # The first columns come last, and first in the next loop: with few columns, N is computed once.
+            N = _label_rows(R, C, u, samples, in_label, label, p, first_columns, RANK)
+            Y1 = _add_products(Y1, N, At, label, p, first_columns, WIDTH)
+            _add_to_part(part, N, Y1, tile == 0, p, first_columns, WIDTH)
+            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
+                N = _label_rows(R, C, u, samples, in_label, label, p, start + first_columns, RANK)
+                _add_to_part(part, N, Y1, tile == 0, p, start + first_columns, WIDTH)
 
-    @triton.jit(do_not_specialize=["n_parts", "p"])
-    def _sum_kernel(
-        parts, C, Y2, A, grams, n_parts, p,
-        RANK: tl.constexpr, TILE_PARTS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
-    ):
+    @triton.jit(do_not_specialize=["n_parts", "size"])
+    def _sum_kernel(parts, Y2t, n_parts, size, TILE_PARTS: tl.constexpr, TILE_COLUMNS: tl.constexpr):
         label = tl.program_id(1).to(tl.int64)
         columns = tl.program_id(0) * TILE_COLUMNS + tl.arange(0, TILE_COLUMNS)
+        sums = tl.zeros((TILE_PARTS, TILE_COLUMNS), tl.float64)
+        for start in range(0, n_parts, TILE_PARTS):
+            part = start + tl.arange(0, TILE_PARTS)
+            inside = (part < n_parts)[:, None] & (columns < size)[None, :]
+            entries = (label * n_parts + part)[:, None] * size + columns[None, :]
+            sums += tl.load(parts + entries, mask=inside, other=0.0).to(tl.float64)
+        tl.store(Y2t + label * size + columns, tl.sum(sums, axis=0), mask=columns < size)
+
+    @triton.jit(do_not_specialize=["p"])
+    def _orthonormalise_kernel(Yt, Qt, last, p, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+        """Gram-Schmidt, twice: also a vector that is only rounding is orthogonal to the others afterwards."""
+        label = tl.program_id(0).to(tl.int64)
+        rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
         inside = columns < p
-        y, a = (), ()
-        for j in tl.static_range(RANK):
-            sums = tl.zeros((TILE_PARTS, TILE_COLUMNS), tl.float64)
-            for start in range(0, n_parts, TILE_PARTS):
-                part = start + tl.arange(0, TILE_PARTS)
-                offsets = ((label * n_parts + part) * RANK + j)[:, None] * p + columns[None, :]
-                mask = (part < n_parts)[:, None] & inside[None, :]
-                sums += tl.load(parts + offsets, mask=mask, other=0.0).to(tl.float64)
-            y_j = tl.sum(sums, axis=0)
-            c = tl.load(C + (label * RANK + j) * p + columns, mask=inside, other=0.0)
-            tl.store(Y2 + (label * RANK + j) * p + columns, y_j, mask=inside)
-            tl.store(A + (label * RANK + j) * p + columns, c, mask=inside)
-            y = y + (y_j,)  # noqa: RUF005
-            a = a + (c.to(tl.float64),)  # noqa: RUF005
-        gram = grams + label * RANK * (RANK + 1) * tl.num_programs(0) + tl.program_id(0)
-        for j in tl.static_range(RANK):
-            for i in tl.static_range(j + 1):
-                entry = j * (j + 1) + 2 * i
-                tl.store(gram + entry * tl.num_programs(0), tl.sum(y[j] * y[i]))
-                tl.store(gram + (entry + 1) * tl.num_programs(0), tl.sum(y[j] * a[i] + a[j] * y[i]))
+        Q = tl.zeros((ROWS, COLUMNS), tl.float64)
+        for j in tl.static_range(WIDTH):
+            entries = (label * WIDTH + j) * p + columns
+            last_q = tl.load(Qt + entries, mask=inside, other=0.0)
+            tl.store(last + entries, last_q, mask=inside)
+            y = tl.load(Yt + entries, mask=inside, other=0.0)
+            largest = tl.max(tl.abs(y), axis=0)
+            y = tl.where(largest > 0, y / largest, last_q.to(tl.float64))  # rows that are zero say nothing
+            for _ in tl.static_range(2 if j > 0 else 0):
+                y -= tl.sum(Q * tl.sum(Q * y[None, :], axis=1)[:, None], axis=0)
+            square = tl.sum(y * y, axis=0)
+            q = tl.where(square > 0, y / tl.sqrt(square), 0.0)
+            tl.store(Qt + entries, q.to(tl.float32), mask=inside)
+            Q = tl.where((rows == j)[:, None], q[None, :], Q)
 
-    @triton.jit
-    def _cholesky(grams, label, n_slices, shift, RANK: tl.constexpr, SLICES: tl.constexpr):
-        """s and L, by rows, with L L^T = Y^T Y for Y = Y2 + s A; A^T A = I."""
-        slices = tl.arange(0, SLICES)
-        gram = grams + label * RANK * (RANK + 1) * n_slices + slices
-        trace = 0.0
-        for j in tl.static_range(RANK):
-            trace += tl.sum(tl.load(gram + (j * (j + 3)) * n_slices, mask=slices < n_slices, other=0.0))
-        s = tl.where(trace > 0, shift * tl.sqrt(trace), 1.0)
-        L = ()
-        for j in tl.static_range(RANK):
-            for i in tl.static_range(j + 1):
-                entry = j * (j + 1) + 2 * i
-                squares = tl.load(gram + entry * n_slices, mask=slices < n_slices, other=0.0)
-                products = tl.load(gram + (entry + 1) * n_slices, mask=slices < n_slices, other=0.0)
-                left = tl.sum(squares + s * products)
-                for k in tl.static_range(i):
-                    left -= L[j * (j + 1) // 2 + k] * L[i * (i + 1) // 2 + k]
-                if i == j:
-                    L = L + (tl.sqrt(left + s * s),)  # noqa: RUF005
-                else:
-                    L = L + (left / L[i * (i + 3) // 2],)  # noqa: RUF005
-        return s, L
-
-    @triton.jit
-    def _basis(Y2, A, s, L, label, columns, p, RANK: tl.constexpr):
-        """Some rows of Q = Y L^-T, as a tuple of columns."""
-        inside = columns < p
-        Q = ()
-        for j in tl.static_range(RANK):
-            q = tl.load(Y2 + (label * RANK + j) * p + columns, mask=inside, other=0.0)
-            q += s * tl.load(A + (label * RANK + j) * p + columns, mask=inside, other=0.0)
-            for i in tl.static_range(j):
-                q -= L[j * (j + 1) // 2 + i] * Q[i]
-            Q = Q + (q / L[j * (j + 3) // 2],)  # noqa: RUF005
-        return Q
-
-    @triton.jit(do_not_specialize=["m", "p", "tiles_per_program", "n_slices"])
+    @triton.jit(do_not_specialize=["m", "p", "tiles_per_program"])
     def _project_kernel(
-        R, rows, U, C, Y2, A, grams, m, p, tiles_per_program, n_slices, shift,
-        RANK: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr, SLICES: tl.constexpr,
-    ):
+        R, rows, U, C, last, m, p, tiles_per_program,
+        RANK: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
+    ):  # fmt: skip
         label = tl.program_id(1).to(tl.int64)
-        s, L = _cholesky(grams, label, n_slices, shift, RANK, SLICES)
+        first_columns = tl.arange(0, TILE_COLUMNS)
         for tile in range(tiles_per_program):
-            row = (tl.program_id(0) * tiles_per_program + tile) * TILE_ROWS + tl.arange(0, TILE_ROWS)
-            in_label = row < m
+            row, in_label = _row_tile(m, tile, tiles_per_program, TILE_ROWS)
             samples = tl.load(rows + label * m + row, mask=in_label, other=0)
-            u = _coefficients(U, label, row, in_label, m, RANK)
+            u = _load_coefficients(U, label, m, row, in_label, RANK)
             new_u = (tl.zeros((TILE_ROWS,), tl.float32),) * RANK
-            for start in range(0, p, TILE_COLUMNS):
-                columns = start + tl.arange(0, TILE_COLUMNS)
-                N = _label_rows(R, A, u, samples, columns, in_label, label, p, RANK)
-                Q = _basis(Y2, A, s, L, label, columns, p, RANK)
-                sums = ()
-                for j in tl.static_range(RANK):
-                    sums = sums + (new_u[j] + tl.sum(N * Q[j].to(tl.float32)[None, :], axis=1),)  # noqa: RUF005
-                new_u = sums
-            for start in range(0, p, TILE_COLUMNS):
-                columns = start + tl.arange(0, TILE_COLUMNS)
-                inside = columns < p
-                N = _label_rows(R, A, u, samples, columns, in_label, label, p, RANK)
-                Q = _basis(Y2, A, s, L, label, columns, p, RANK)
-                for j in tl.static_range(RANK):
-                    q = Q[j].to(tl.float32)
-                    N -= new_u[j][:, None] * q[None, :]
-                    if (tile == 0) & (tl.program_id(0) == 0):
-                        tl.store(C + (label * RANK + j) * p + columns, q, mask=inside)
-                tl.debug_barrier()  # warps may hold copies of small tiles: all have read before one writes
-                tl.store(R + samples[:, None] * p + columns[None, :], N, mask=in_label[:, None] & inside[None, :])
+            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
+                N = _label_rows(R, last, u, samples, in_label, label, p, start + first_columns, RANK)
+                new_u = _add_products(new_u, N, C, label, p, start + first_columns, RANK)
+            N = _label_rows(R, last, u, samples, in_label, label, p, first_columns, RANK)
+            new_u = _add_products(new_u, N, C, label, p, first_columns, RANK)
+            tl.debug_barrier()  # warps may hold copies of a small tile: all have read before one writes
+            _store_error(R, N, C, new_u, samples, in_label, label, p, first_columns, RANK)
+            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
+                N = _label_rows(R, last, u, samples, in_label, label, p, start + first_columns, RANK)
+                tl.debug_barrier()
+                _store_error(R, N, C, new_u, samples, in_label, label, p, start + first_columns, RANK)
             for j in tl.static_range(RANK):
                 tl.store(U + (label * m + row) * RANK + j, new_u[j], mask=in_label)
+
+    @triton.jit
+    def _store_error(R, N, C, u, samples, in_label, label, p, columns, RANK: tl.constexpr):
+        """R = N - U C for some rows and columns."""
+        for j in tl.static_range(RANK):
+            N -= u[j][:, None] * _load_component(C, label, j, p, columns, RANK)[None, :]
+        inside = in_label[:, None] & (columns < p)[None, :]
+        tl.store(R + samples[:, None] * p + columns[None, :], N, mask=inside)
