@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import repeat
 from operator import add
 from typing import Any
 
@@ -12,11 +13,12 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import CudaGraphRunner, copy_into, namespace, put, take, to_device_of, to_host
+from sdgs._utils._threads import ThreadPool
 from sdgs.decomposition._alternation import AlternationState, power_of_two_above
 from sdgs.decomposition._block_updates import Array, Indices, slices, update_residual
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
-from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
+from sdgs.decomposition._solvers import draws_projection, refines_random_start, starts_from_last_subspace
 from sdgs.decomposition.backends import _fused_label_step
 
 _Parts = Callable[[], Iterable[tuple[slice, Any]]]  # gives N part by part: a slice of a batch's rows, and N there
@@ -49,6 +51,7 @@ class ArrayApiAlternation(AlternationState):
         self.xp = xp = namespace(X)
         self._t = xp.matrix_transpose
         self.problem, self.rows, self.ranks = problem, problem.rows, problem.ranks.tolist()
+        self.threads = ThreadPool(problem.n_jobs)
         is_missing = xp.isnan(X)
         self.missing = xp.nonzero(xp.reshape(is_missing, (-1,)))[0]
         self.X = xp.where(is_missing, xp.zeros_like(X), X) if self.missing.shape[0] else X
@@ -109,29 +112,31 @@ class ArrayApiAlternation(AlternationState):
         self.sweeps += 1
 
     def _label_steps(self) -> None:
-        for batch in self.batches:
-            self._label_step(batch)
+        draws: Iterable[Any] = repeat(None)
+        if draws_projection(self.problem.solver, self.sweeps):  # by threads, while this one launches the steps
+            draws = self.threads.map(self._gaussian_matrices, self.batches)
+        for batch, A in zip(self.batches, draws, strict=False):
+            self._label_step(batch, None if A is None else to_device_of(A, self.X))
 
-    def _label_step(self, batch: _Batch) -> None:
-        if self.sweeps == 0:
-            self._add_start(batch)
-        r, is_warm = batch.C.shape[1], starts_from_last_subspace(self.problem.solver, self.sweeps)
-        if self._is_fused(r):
+    def _label_step(self, batch: _Batch, A: Any) -> None:
+        """A step that starts from the Gaussian matrices A (b, p, w), or from the last subspaces if that is None."""
+        if self._is_fused(batch.C.shape[1]):
             arrays = self.R, batch.rows, batch.U, batch.C
-            if is_warm:
+            if A is None:
                 _fused_label_step.update_labels(*arrays)
             else:
-                _fused_label_step.start_labels(*arrays, self._gaussian_matrices(batch))
+                _fused_label_step.add_start(self.R, batch.rows, self.X, self.start_weight)
+                _fused_label_step.start_labels(*arrays, A)
             return
-        parts = self._gather(batch)
+        if self.sweeps == 0:
+            self._add_start(batch)
+        parts, r = self._gather(batch), batch.C.shape[1]
         if self.problem.solver == "svd":
             N = self.xp.concat([N for _, N in parts()], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
-        elif is_warm:
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C)))
         else:
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._gaussian_matrices(batch)))
-            if refines_random_start(self.problem.solver):
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C) if A is None else A))
+            if A is not None and refines_random_start(self.problem.solver):
                 Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q, _ = self.xp.linalg.qr(Y2 @ axes[:, :, axes.shape[2] - r :])
@@ -141,9 +146,9 @@ class ArrayApiAlternation(AlternationState):
         """Whether the steps of labels of this rank are compiled."""
         return self.problem.solver == "brp" and _fused_label_step.is_available_for(self.X, r)
 
-    def _gaussian_matrices(self, batch: _Batch) -> Any:
-        """The random projections of the labels (b, p, w)."""
-        return to_device_of(np.stack([self.gaussian_matrix(i) for i in batch.labels]), self.X)
+    def _gaussian_matrices(self, batch: _Batch) -> Array:
+        """The random projections of the labels (b, p, w), on the host."""
+        return np.stack([self.gaussian_matrix(i) for i in batch.labels])
 
     def _add_start(self, batch: _Batch) -> None:
         """Add the paper's start of the labels, which is not in U and C, back to R."""

@@ -24,9 +24,9 @@ except ImportError:
     triton = None
 
 _MAX_RANK = 8  # loops over the components are unrolled
-_MAX_COLUMNS = 1 << 12  # of Q, which one program holds
-_TILE_ENTRIES = 1 << 13  # of N that a program holds: 64 registers of each of 128 threads
-_MAX_TILE_COLUMNS = 1 << 10
+_MAX_COLUMNS = 1 << 12  # of N and Q, so that a program can hold whole rows
+_TILE_ENTRIES = 1 << 13  # of N that a program holds, at least
+_MIN_TILE_ROWS = 8
 _PROGRAMS = 512  # about four per multiprocessor, if there are as many tiles of rows
 _SUM_TILE = {"TILE_PARTS": 64, "TILE_COLUMNS": 32, "num_warps": 4}
 
@@ -45,6 +45,13 @@ def update_labels(R: Any, rows: Any, U: Any, C: Any) -> None:
     last = C.new_empty(C.shape)
     orthonormalise(gram_times(R, rows, U, C, C), C, last)
     project(R, rows, U, C, last)
+
+
+def add_start(R: Any, rows: Any, X: Any, weight: Any) -> None:
+    """Add these rows of X (n, p), times a ``weight`` (n + 1,) each, to R."""
+    (b, m), (n, p) = rows.shape, X.shape
+    tile, programs, tiles_per_program = _tiles(b, m, p)
+    _start_kernel[(programs, b)](R, rows, X, weight, n, m, p, tiles_per_program, **tile)
 
 
 def start_labels(R: Any, rows: Any, U: Any, C: Any, A: Any) -> None:
@@ -77,9 +84,8 @@ def orthonormalise(Yt: Any, Qt: Any, last: Any) -> None:
     """Write an orthonormal basis (b, w, p) of the rows of ``Yt`` to ``Qt``, and what that contained to ``last``."""
     b, w, p = Yt.shape
     columns = triton.next_power_of_2(p)
-    _orthonormalise_kernel[(b,)](
-        Yt, Qt, last, p, WIDTH=w, ROWS=triton.next_power_of_2(w), COLUMNS=columns, num_warps=min(max(columns // 128, 4), 16)
-    )
+    shape = {"ROWS": triton.next_power_of_2(w), "COLUMNS": columns}
+    _orthonormalise_kernel[(b,)](Yt, Qt, last, w, p, **shape, num_warps=max(4, columns // 256))
 
 
 def project(R: Any, rows: Any, U: Any, C: Any, last: Any) -> None:
@@ -90,12 +96,13 @@ def project(R: Any, rows: Any, U: Any, C: Any, last: Any) -> None:
 
 
 def _tiles(b: int, m: int, p: int) -> tuple[dict[str, int], int, int]:
-    """The tiles of a label's rows, the programs per label, and the tiles of each."""
-    columns = min(triton.next_power_of_2(p), _MAX_TILE_COLUMNS)
-    rows = _TILE_ENTRIES // columns
+    """Options of the kernels of tiles of a label's rows, the programs per label, and the tiles of each."""
+    columns = triton.next_power_of_2(p)
+    rows = max(_TILE_ENTRIES // columns, _MIN_TILE_ROWS)
     n_tiles = triton.cdiv(m, rows)
     tiles_per_program = triton.cdiv(n_tiles * b, max(_PROGRAMS, b))
-    return {"TILE_ROWS": rows, "TILE_COLUMNS": columns}, triton.cdiv(n_tiles, tiles_per_program), tiles_per_program
+    options = {"TILE_ROWS": rows, "TILE_COLUMNS": columns, "num_warps": max(4, columns // 256)}
+    return options, triton.cdiv(n_tiles, tiles_per_program), tiles_per_program
 
 
 if triton is not None:
@@ -103,50 +110,47 @@ if triton is not None:
     # ruff: noqa: ANN001, ANN202, RUF005
 
     @triton.jit
-    def _row_tile(m, tile, tiles_per_program, TILE_ROWS: tl.constexpr):
-        """Numbers of a label's rows, and which of them exist."""
+    def _row_tile(rows, label, m, tile, tiles_per_program, TILE_ROWS: tl.constexpr):
+        """Numbers of a label's rows, which of them exist, and their samples."""
         row = (tl.program_id(0) * tiles_per_program + tile) * TILE_ROWS + tl.arange(0, TILE_ROWS)
-        return row, row < m
+        return row, row < m, tl.load(rows + label * m + row, mask=row < m, other=0)
 
     @triton.jit
-    def _load_coefficients(U, label, m, row, in_label, RANK: tl.constexpr):
-        """The columns of U for some rows."""
-        columns = ()
-        for j in tl.static_range(RANK):
-            columns = columns + (tl.load(U + (label * m + row) * RANK + j, mask=in_label, other=0.0),)
-        return columns
-
-    @triton.jit
-    def _load_component(C, label, j, p, columns, RANK: tl.constexpr):
-        """Some columns of row j of a label's C."""
+    def _load_row(C, label, j, p, columns, RANK: tl.constexpr):
+        """Row j of a label's C."""
         return tl.load(C + (label * RANK + j) * p + columns, mask=columns < p, other=0.0)
 
     @triton.jit
-    def _label_rows(R, C, u, samples, in_label, label, p, columns, RANK: tl.constexpr):
-        """N for some rows and columns."""
+    def _label_rows(R, C, U, label, m, row, in_label, samples, p, columns, RANK: tl.constexpr):
+        """N for some rows."""
         inside = in_label[:, None] & (columns < p)[None, :]
         N = tl.load(R + samples[:, None] * p + columns[None, :], mask=inside, other=0.0)
         for j in tl.static_range(RANK):
-            N += u[j][:, None] * _load_component(C, label, j, p, columns, RANK)[None, :]
+            u = tl.load(U + (label * m + row) * RANK + j, mask=in_label, other=0.0)
+            N += u[:, None] * _load_row(C, label, j, p, columns, RANK)[None, :]
         return N
 
     @triton.jit
-    def _add_products(sums, N, At, label, p, columns, WIDTH: tl.constexpr):
-        """The columns of N A, added to ``sums``."""
-        total = ()
+    def _products(N, At, label, p, columns, WIDTH: tl.constexpr):
+        """The columns of N A."""
+        products = ()
         for j in tl.static_range(WIDTH):
-            a = _load_component(At, label, j, p, columns, WIDTH)
-            total = total + (sums[j] + tl.sum(N * a[None, :], axis=1),)
-        return total
+            products = products + (tl.sum(N * _load_row(At, label, j, p, columns, WIDTH)[None, :], axis=1),)
+        return products
 
-    @triton.jit
-    def _add_to_part(part, N, Y1, is_first, p, columns, WIDTH: tl.constexpr):
-        """Add N^T Y1 to these columns of a part of Y2, which the first tile begins."""
-        inside = columns < p
-        for j in tl.static_range(WIDTH):
-            change = tl.sum(N * Y1[j][:, None], axis=0)
-            change += tl.load(part + j * p + columns, mask=inside & (not is_first), other=0.0)
-            tl.store(part + j * p + columns, change, mask=inside)
+    @triton.jit(do_not_specialize=["n", "m", "p", "tiles_per_program"])
+    def _start_kernel(
+        R, rows, X, weight, n, m, p, tiles_per_program, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr
+    ):
+        columns = tl.arange(0, TILE_COLUMNS)
+        for tile in range(tiles_per_program):
+            _, in_label, samples = _row_tile(rows, tl.program_id(1).to(tl.int64), m, tile, tiles_per_program, TILE_ROWS)
+            inside = (in_label & (samples < n))[:, None] & (columns < p)[None, :]
+            entries = samples[:, None] * p + columns[None, :]
+            start = tl.load(X + entries, mask=inside, other=0.0) * tl.load(weight + samples)[:, None]
+            start += tl.load(R + entries, mask=inside, other=0.0)
+            tl.debug_barrier()
+            tl.store(R + entries, start, mask=inside)
 
     @triton.jit(do_not_specialize=["m", "p", "tiles_per_program"])
     def _gram_kernel(
@@ -154,23 +158,16 @@ if triton is not None:
         RANK: tl.constexpr, WIDTH: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
     ):  # fmt: skip
         label = tl.program_id(1).to(tl.int64)
-        part = parts + (label * tl.num_programs(0) + tl.program_id(0)) * WIDTH * p
-        first_columns = tl.arange(0, TILE_COLUMNS)
+        columns = tl.arange(0, TILE_COLUMNS)
+        inside = columns < p
+        part = parts + (label * tl.num_programs(0) + tl.program_id(0)) * WIDTH * p + columns
         for tile in range(tiles_per_program):
-            row, in_label = _row_tile(m, tile, tiles_per_program, TILE_ROWS)
-            samples = tl.load(rows + label * m + row, mask=in_label, other=0)
-            u = _load_coefficients(U, label, m, row, in_label, RANK)
-            Y1 = (tl.zeros((TILE_ROWS,), tl.float32),) * WIDTH
-            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
-                N = _label_rows(R, C, u, samples, in_label, label, p, start + first_columns, RANK)
-                Y1 = _add_products(Y1, N, At, label, p, start + first_columns, WIDTH)
-            # The first columns come last, and first in the next loop: with few columns, N is computed once.
-            N = _label_rows(R, C, u, samples, in_label, label, p, first_columns, RANK)
-            Y1 = _add_products(Y1, N, At, label, p, first_columns, WIDTH)
-            _add_to_part(part, N, Y1, tile == 0, p, first_columns, WIDTH)
-            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
-                N = _label_rows(R, C, u, samples, in_label, label, p, start + first_columns, RANK)
-                _add_to_part(part, N, Y1, tile == 0, p, start + first_columns, WIDTH)
+            row, in_label, samples = _row_tile(rows, label, m, tile, tiles_per_program, TILE_ROWS)
+            N = _label_rows(R, C, U, label, m, row, in_label, samples, p, columns, RANK)
+            Y1 = _products(N, At, label, p, columns, WIDTH)
+            for j in tl.static_range(WIDTH):
+                total = tl.load(part + j * p, mask=inside & (tile > 0), other=0.0)
+                tl.store(part + j * p, total + tl.sum(N * Y1[j][:, None], axis=0), mask=inside)
 
     @triton.jit(do_not_specialize=["n_parts", "size"])
     def _sum_kernel(parts, Y2t, n_parts, size, TILE_PARTS: tl.constexpr, TILE_COLUMNS: tl.constexpr):
@@ -184,24 +181,26 @@ if triton is not None:
             sums += tl.load(parts + entries, mask=inside, other=0.0).to(tl.float64)
         tl.store(Y2t + label * size + columns, tl.sum(sums, axis=0), mask=columns < size)
 
-    @triton.jit(do_not_specialize=["p"])
-    def _orthonormalise_kernel(Yt, Qt, last, p, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    @triton.jit(do_not_specialize=["w", "p"])
+    def _orthonormalise_kernel(Yt, Qt, last, w, p, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
         """Gram-Schmidt, twice: also a vector that is only rounding is orthogonal to the others afterwards."""
         label = tl.program_id(0).to(tl.int64)
         rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
         inside = columns < p
         Q = tl.zeros((ROWS, COLUMNS), tl.float64)
-        for j in tl.static_range(WIDTH):
-            entries = (label * WIDTH + j) * p + columns
+        for j in range(w):
+            entries = (label * w + j) * p + columns
             last_q = tl.load(Qt + entries, mask=inside, other=0.0)
+            q = tl.load(Yt + entries, mask=inside, other=0.0)
+            square = 1.0
+            for attempt in tl.static_range(2):
+                products = tl.sum(tl.where((rows == j)[:, None], q[None, :], Q) * q[None, :], axis=1)
+                along = tl.where(rows < j, products, 0.0)
+                square = tl.sum(tl.where(rows == j, products, 0.0) - attempt * along * along)
+                # Rows that are zero determine nothing: the last vector remains.
+                q = tl.where(square > 0, q - tl.sum(Q * along[:, None], axis=0), last_q.to(tl.float64))
+            q /= tl.sqrt(tl.where(square > 0, square, 1.0))
             tl.store(last + entries, last_q, mask=inside)
-            y = tl.load(Yt + entries, mask=inside, other=0.0)
-            largest = tl.max(tl.abs(y), axis=0)
-            y = tl.where(largest > 0, y / largest, last_q.to(tl.float64))  # rows that are zero say nothing
-            for _ in tl.static_range(2 if j > 0 else 0):
-                y -= tl.sum(Q * tl.sum(Q * y[None, :], axis=1)[:, None], axis=0)
-            square = tl.sum(y * y, axis=0)
-            q = tl.where(square > 0, y / tl.sqrt(square), 0.0)
             tl.store(Qt + entries, q.to(tl.float32), mask=inside)
             Q = tl.where((rows == j)[:, None], q[None, :], Q)
 
@@ -211,30 +210,14 @@ if triton is not None:
         RANK: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
     ):  # fmt: skip
         label = tl.program_id(1).to(tl.int64)
-        first_columns = tl.arange(0, TILE_COLUMNS)
+        columns = tl.arange(0, TILE_COLUMNS)
         for tile in range(tiles_per_program):
-            row, in_label = _row_tile(m, tile, tiles_per_program, TILE_ROWS)
-            samples = tl.load(rows + label * m + row, mask=in_label, other=0)
-            u = _load_coefficients(U, label, m, row, in_label, RANK)
-            new_u = (tl.zeros((TILE_ROWS,), tl.float32),) * RANK
-            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
-                N = _label_rows(R, last, u, samples, in_label, label, p, start + first_columns, RANK)
-                new_u = _add_products(new_u, N, C, label, p, start + first_columns, RANK)
-            N = _label_rows(R, last, u, samples, in_label, label, p, first_columns, RANK)
-            new_u = _add_products(new_u, N, C, label, p, first_columns, RANK)
+            row, in_label, samples = _row_tile(rows, label, m, tile, tiles_per_program, TILE_ROWS)
+            N = _label_rows(R, last, U, label, m, row, in_label, samples, p, columns, RANK)
+            new_u = _products(N, C, label, p, columns, RANK)
             tl.debug_barrier()  # warps may hold copies of a small tile: all have read before one writes
-            _store_error(R, N, C, new_u, samples, in_label, label, p, first_columns, RANK)
-            for start in range(TILE_COLUMNS, p, TILE_COLUMNS):
-                N = _label_rows(R, last, u, samples, in_label, label, p, start + first_columns, RANK)
-                tl.debug_barrier()
-                _store_error(R, N, C, new_u, samples, in_label, label, p, start + first_columns, RANK)
             for j in tl.static_range(RANK):
+                N -= new_u[j][:, None] * _load_row(C, label, j, p, columns, RANK)[None, :]
                 tl.store(U + (label * m + row) * RANK + j, new_u[j], mask=in_label)
-
-    @triton.jit
-    def _store_error(R, N, C, u, samples, in_label, label, p, columns, RANK: tl.constexpr):
-        """R = N - U C for some rows and columns."""
-        for j in tl.static_range(RANK):
-            N -= u[j][:, None] * _load_component(C, label, j, p, columns, RANK)[None, :]
-        inside = in_label[:, None] & (columns < p)[None, :]
-        tl.store(R + samples[:, None] * p + columns[None, :], N, mask=inside)
+            inside = in_label[:, None] & (columns < p)[None, :]
+            tl.store(R + samples[:, None] * p + columns[None, :], N, mask=inside)
