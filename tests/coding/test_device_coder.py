@@ -11,7 +11,7 @@ from certificates import group_lasso_violations
 from reference import certificate, huber_certificate
 from sdgs import group_lasso
 from sdgs._utils._array_api import to_host
-from sdgs.coding._coding_problem import CodingProblem
+from sdgs.coding._coding_problem import CodingProblem, Dictionary
 from sdgs.coding.array_api._device_coder import code_on_device
 from sdgs.coding.array_api._huber_loss_batch import solve_huber_loss_on_device
 from sdgs.coding.array_api._padded_dictionary import pad_dictionary
@@ -101,7 +101,7 @@ def test_one_of_two_nested_subspaces_gets_the_code_as_on_the_host(elsewhere, sub
 
 def coding_problem(components, alpha, mu=None, tol=1e-6):
     groups = np.cumsum([0, *(len(C) for C in components)])
-    return CodingProblem(np.vstack(components), groups, alpha, mu, mu is not None, tol, 2000)
+    return CodingProblem(Dictionary(np.vstack(components), groups), alpha, mu, mu is not None, tol, 2000)
 
 
 @pytest.mark.parametrize("mu", [None, 0.4])

@@ -13,7 +13,7 @@ from certificates import count_violations, group_lasso_certificate, group_lasso_
 from reference import certificate, group_lasso_by_proximal_gradient, objective
 from sdgs import group_lasso
 from sdgs.coding import group_norms
-from sdgs.coding._coding_problem import CodingProblem
+from sdgs.coding._coding_problem import CodingProblem, Dictionary
 from sdgs.coding.compiled import _squared_loss
 from sdgs.coding.compiled._host_coder import code_on_host
 from sdgs.coding.compiled._squared_loss import solve_by_gram
@@ -22,7 +22,8 @@ from sdgs.coding.compiled._squared_loss import solve_by_gram
 def code_without_gram(X, components, alpha, tol=1e-6, max_iter=2000):
     """:func:`group_lasso` for a dictionary whose Gram matrix would be too large."""
     groups = np.cumsum([0, *(len(C) for C in components)])
-    problem = CodingProblem(np.vstack(components).astype(X.dtype), groups, alpha, None, False, tol, max_iter)
+    dictionary = Dictionary(np.vstack(components).astype(X.dtype), groups)
+    problem = CodingProblem(dictionary, alpha, None, False, tol, max_iter)
     return code_on_host(X, problem, max_gram_size=0)
 
 
@@ -338,7 +339,7 @@ def test_subspaces_that_all_but_coincide_do_not_diverge(angle, alpha, code):
 
 
 def test_a_gap_that_is_not_finite_counts_as_not_converged():
-    problem = CodingProblem(np.eye(2), np.array([0, 2]), 0.1, None, False, 1e-6, 10)
+    problem = CodingProblem(Dictionary(np.eye(2), np.array([0, 2])), 0.1, None, False, 1e-6, 10)
     result = problem.to_group_codes(None, np.array([np.nan, np.inf, 0.0]), None, None)
     np.testing.assert_array_equal(result.converged, [False, False, True])
 

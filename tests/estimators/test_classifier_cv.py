@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs import SDGSClassifier, SDGSClassifierCV, metrics
-from sdgs.coding import group_lasso
+from sdgs.coding._group_lasso import code_samples
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.readout import _features
 from sdgs.readout._calibration import fit_calibration
@@ -215,9 +215,9 @@ def test_on_all_samples_codes_are_not_computed_if_they_are_not_read(monkeypatch)
 
     def recorded(X, *args, **options):
         n_coded.append(X.shape[0])
-        return group_lasso(X, *args, **options)
+        return code_samples(X, *args, **options)
 
-    monkeypatch.setattr(_features, "group_lasso", recorded)
+    monkeypatch.setattr(_features, "code_samples", recorded)
     model = SDGSClassifierCV(gammas=1.5, hubers=None, max_rows=450, n_averaged=1, random_state=0).fit(X, Y)
     assert "code" not in model.cv_results_["read_from"][0]
     assert max(n_coded) == 300

@@ -139,7 +139,7 @@ def test_codes_that_are_not_read_are_not_computed(monkeypatch):
     model = SDGSClassifier(2, gamma=1.0, random_state=0).fit(X[:300], Y[:300])
     assert metrics.accuracy(Y[300:], model.predict(X[300:])) > 0.6
     assert "code" not in model.read_from_
-    monkeypatch.setattr(_features, "group_lasso", None)
+    monkeypatch.setattr(_features, "code_samples", None)
     assert model.predict(X[300:]).shape == (100, 2)
     X[300, 0] = np.nan  # which the code fills in
     with pytest.raises(TypeError):

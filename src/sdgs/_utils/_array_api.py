@@ -8,6 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+import array_api_compat.numpy
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_torch_array
 from numpy.typing import NDArray
@@ -16,18 +17,19 @@ from scipy.sparse import issparse
 from sklearn import get_config
 
 
+_NUMPY_TYPES = (np.ndarray, np.generic)
+
+
 def namespace(X: Any) -> Any:
     """The functions for arrays such as ``X``, as the array API standard names them."""
     if on_host(X):
-        import array_api_compat.numpy as xp
-
-        return xp
+        return array_api_compat.numpy
     return array_namespace(X)
 
 
 def on_host(X: Any) -> bool:
     """Whether ``X`` is an array of NumPy or SciPy."""
-    return isinstance(X, np.ndarray | np.generic) or issparse(X)
+    return isinstance(X, _NUMPY_TYPES) or issparse(X)
 
 
 def is_dispatched(X: Any) -> bool:
@@ -73,6 +75,8 @@ def take(X: Any, indices: Any, axis: int = 0) -> Any:
 
     array-api-compat checks for negative indices, which takes torch longer than the selection itself.
     """
+    if isinstance(X, np.ndarray):
+        return X.take(indices, axis=axis)
     if is_torch_array(X):
         return X.index_select(axis, indices)
     return namespace(X).take(X, indices, axis=axis)
@@ -104,6 +108,9 @@ def put(X: Any, indices: Any, values: Any) -> Any:
 
     An index that occurs twice must have the same value both times.
     """
+    if isinstance(X, np.ndarray):
+        X[indices] = values
+        return X
     if is_torch_array(X):
         return X.index_copy_(0, indices, values)
     if _is_writable(X):

@@ -1,5 +1,6 @@
 """Rows of unit norm at any scale, and CSR indices of 32 bits."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,30 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """
     if not on_host(X):
         return _unit_rows_on_device(X)
-    X = X.copy()
     step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
+    if not issparse(X) and X.shape[0] <= step:
+        return _unit_block(X)
+    X = X.copy()
     if issparse(X):  # as many stored entries, if all rows have about as many
         step = max(int(_BLOCK_ENTRIES * X.shape[0] / max(X.nnz, 1)), 1)
     parts = [_row_sizes(X[start : start + step]) for start in range(0, X.shape[0], step)]
     largest, norms = (np.concatenate([part[i] for part in parts] or [np.empty(0, dtype=X.dtype)]) for i in (0, 1))
     _divide_rows(X, largest)
     _divide_rows(X, norms)
+    with np.errstate(over="ignore"):
+        return X, largest * norms
+
+
+def _unit_block(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
+    """The same for few rows of a dense array: in as few passes as possible."""
+    largest = np.abs(X).max(axis=1, initial=0)
+    if np.isnan(largest).any():
+        largest, norms = _row_sizes(X)
+        X = X / _nonzero(largest, X.dtype)[:, None]
+    else:
+        X = X / _nonzero(largest, X.dtype)[:, None]
+        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
+    X /= _nonzero(norms, X.dtype)[:, None]
     with np.errstate(over="ignore"):
         return X, largest * norms
 
@@ -54,10 +71,17 @@ def safe_row_norms(X: Any) -> NDArray[np.floating[Any]] | None:
             squares = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ ones
     else:
         squares = np.einsum("ij,ij->i", X, X)
-    limits = np.finfo(X.dtype)
-    if squares.size and not (limits.tiny / limits.eps**2 < squares.min() and squares.max() < limits.max * limits.eps):
+    smallest, largest = _safe_squares(X.dtype)
+    if squares.size and not (smallest < squares.min() and squares.max() < largest):
         return None
     return np.asarray(np.sqrt(squares))
+
+
+@cache
+def _safe_squares(dtype: Any) -> tuple[float, float]:
+    """The bounds of sums of squares in which nothing underflowed or overflowed."""
+    limits = np.finfo(dtype)
+    return limits.tiny / limits.eps**2, limits.max * limits.eps
 
 
 def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
@@ -90,8 +114,13 @@ def narrow_indices(X: Any) -> Any:
 
 def _divide_rows(X: Any, divisors: NDArray[Any]) -> None:
     """Divide each row of ``X`` by a number, in place; 0 leaves a row unchanged."""
-    divisors = np.where(divisors > 0, divisors, 1).astype(X.dtype)
+    divisors = _nonzero(divisors, X.dtype)
     if issparse(X):
         X.data /= np.repeat(divisors, np.diff(X.indptr))
     else:
         X /= divisors[:, None]
+
+
+def _nonzero(divisors: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Divisors with 1 for 0."""
+    return np.where(divisors > 0, divisors, 1).astype(dtype, copy=False)

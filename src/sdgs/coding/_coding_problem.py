@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,71 @@ MIN_RELATIVE_ALPHA = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
+class Dictionary:
+    """The components of all labels, stacked, and what coding derives from them, computed once.
+
+    Attributes
+    ----------
+    C : ndarray of shape (R, p)
+        In the precision of the samples. The rows of each group are orthonormal.
+    groups : ndarray of shape (k + 1,)
+        The bounds of the labels' groups in C.
+    """
+
+    C: Array
+    groups: Integers
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The bounds of the groups that are not empty: an empty group would share its start with the next one."""
+        return np.unique(self.groups)
+
+    @cached_property
+    def C_float64(self) -> Floats:
+        """C in the precision that is computed with on the host."""
+        return self.C.astype(np.float64, copy=False)
+
+    @cached_property
+    def gram(self) -> Floats:
+        """C C^T."""
+        return self.C_float64 @ self.C_float64.T
+
+    @cached_property
+    def pinv(self) -> Array:
+        """The pseudo-inverse of C, for the least-squares code."""
+        return np.linalg.pinv(self.C_float64, rcond=self.rank_tolerance)
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Singular values of C below this share of the largest one count as zero in least squares."""
+        return float(max(self.C.shape)) * float(np.finfo(self.C.dtype).eps)
+
+
+@dataclass(frozen=True, eq=False)
 class CodingProblem:
     """The validated arguments of :func:`sdgs.group_lasso`, without X."""
 
-    C: Array  # (R, p), the components of all labels stacked
-    groups: Integers  # (k + 1,), the bounds of the labels' groups in C
+    dictionary: Dictionary
     alpha: float
     mu: float | None  # weight of the residual; None without one
     huber_loss: bool  # whether the samples have a residual or missing entries
     tol: float
-    max_iter: int
+    max_iter: int = 2000
+
+    @property
+    def C(self) -> Array:
+        """(R, p), the components of all labels stacked."""
+        return self.dictionary.C
+
+    @property
+    def groups(self) -> Integers:
+        """(k + 1,), the bounds of the labels' groups in C."""
+        return self.dictionary.groups
 
     @property
     def starts(self) -> Integers:
-        """The bounds of the groups that are not empty: an empty group would share its start with the next one."""
-        return np.unique(self.groups)
+        """The bounds of the groups that are not empty."""
+        return self.dictionary.starts
 
     @property
     def bound(self) -> float:
@@ -51,7 +102,7 @@ class CodingProblem:
     @property
     def rank_tolerance(self) -> float:
         """Singular values of C below this share of the largest one count as zero in least squares."""
-        return float(max(self.C.shape)) * float(np.finfo(self.C.dtype).eps)
+        return self.dictionary.rank_tolerance
 
     def or_zero_codes(self, codes: Any, gap: Any, zero_gap: Callable[[], Any]) -> tuple[Any, Any]:
         """Rounded codes and their gaps, with the zero code and its gap where that gap is smaller."""

@@ -26,7 +26,8 @@ class GroupCodes:
     ----------
     codes : csr_array of shape (n, R)
         b, one row per sample; R is the number of rows of all components together. If X is an array of another library,
-        this and all other attributes but ``groups`` are dense arrays of that library, on the device of X.
+        this and all other attributes but ``groups`` are dense arrays of that library, on the device of X. (The features
+        of small problems use dense codes on the host too.)
     groups : ndarray of shape (k + 1,)
         The code of label i is ``codes[:, groups[i]:groups[i + 1]]``.
     gap : ndarray of shape (n,)
@@ -49,8 +50,17 @@ class GroupCodes:
     converged: Any
     residual: Any = None
 
+    def take(self, rows: slice) -> "GroupCodes":
+        """The codes of some samples."""
+        residual = None if self.residual is None else self.residual[rows]
+        return GroupCodes(
+            self.codes[rows], self.groups, self.gap[rows], self.n_iter[rows], self.converged[rows], residual
+        )
+
     def l1_norms(self) -> Array:
         """``||b_Gi||_1`` of every sample and label, dense (n, k): the paper's evidence for a label."""
+        if isinstance(self.codes, np.ndarray):
+            return _sum_over_groups(np.abs(self.codes), self.groups)
         norms = abs(self.codes) @ _membership(self)
         return norms.toarray() if issparse(norms) else norms  # type: ignore[no-any-return]
 
@@ -62,9 +72,21 @@ def group_norms(result: GroupCodes) -> Any:
     """
     if issparse(result.codes):
         return csr_array(result.codes.astype(np.float64).power(2) @ _membership(result)).sqrt()
+    if isinstance(result.codes, np.ndarray):
+        squares = np.square(result.codes, dtype=np.float64)
+        return np.sqrt(_sum_over_groups(squares, result.groups))
     xp = namespace(result.codes)
     squares = xp.astype(result.codes, xp.float64) ** 2
     return xp.sqrt(squares @ xp.astype(_membership(result), squares.dtype))
+
+
+def _sum_over_groups(values: Array, groups: NDArray[np.int64]) -> Array:
+    """The sums (n, k) of the columns of each group; 0 for groups without columns."""
+    is_empty = groups[1:] == groups[:-1]
+    sums = np.zeros((len(values), is_empty.size), dtype=values.dtype)
+    if not is_empty.all():
+        sums[:, ~is_empty] = np.add.reduceat(values, groups[:-1][~is_empty], axis=1)
+    return sums
 
 
 def _membership(result: GroupCodes) -> Any:
@@ -99,7 +121,9 @@ def _filled_sparse_samples(X: Any, codes: Any, C: Array) -> Any:
     column, filled = X.indices[missing], np.empty(row.size, dtype=X.dtype)
     for start in range(0, row.size, _FILL_BLOCK):
         part = slice(start, start + _FILL_BLOCK)
-        filled[part] = np.einsum("ij,ji->i", codes[row[part]].toarray(), C[:, column[part]])
+        part_codes = codes[row[part]]
+        part_codes = part_codes.toarray() if issparse(part_codes) else part_codes
+        filled[part] = np.einsum("ij,ji->i", part_codes, C[:, column[part]])
     X.data[missing] = filled
     return X
 

@@ -17,7 +17,7 @@ from sdgs._utils._validation import (
     has_missing,
     reject_huge_integers,
 )
-from sdgs.coding._coding_problem import CodingProblem, Integers
+from sdgs.coding._coding_problem import CodingProblem, Dictionary
 from sdgs.coding._group_codes import Array, GroupCodes
 from sdgs.coding.compiled._host_coder import code_on_host
 
@@ -100,11 +100,11 @@ def group_lasso(
     """
     X = check_features(X, missing=True)
     is_float32 = X.dtype == namespace(X).float32
-    C, groups = _check_components(components, X.shape[1], np.float32 if is_float32 else np.float64)
+    dictionary = _check_components(components, X.shape[1], np.float32 if is_float32 else np.float64)
     alpha = check_number(alpha, "alpha")
     mu = None if huber is None else check_number(huber, "huber", positive=True)
-    huber_loss = mu is not None or has_missing(X)
-    if huber_loss and alpha == 0:
+    missing = has_missing(X)
+    if alpha == 0 and (missing or mu is not None):
         raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
     tol = check_number(tol, "tol", positive=True)
     if is_float32 and tol < _MIN_FLOAT32_TOL:
@@ -113,28 +113,38 @@ def group_lasso(
         )
     max_iter = check_int(max_iter, "max_iter", minimum=1)
     check_n_jobs(n_jobs)
+    return code_samples(X, CodingProblem(dictionary, alpha, mu, mu is not None or missing, tol, max_iter), n_jobs)
 
-    problem = CodingProblem(C, groups, alpha, mu, huber_loss, tol, max_iter)
+
+def code_samples(X: Any, problem: CodingProblem, n_jobs: int | None, *, dense: bool = False) -> GroupCodes:
+    """:func:`group_lasso` for validated arguments; with ``dense`` the codes are an array on the host too."""
     if on_host(X):
-        result = code_on_host(X, problem, n_jobs)
+        result = code_on_host(X, problem, n_jobs, dense=dense)
     else:
         from sdgs.coding.array_api._device_coder import code_on_device
 
         result = code_on_device(X, problem)
     gap, converged = to_host(result.gap), to_host(result.converged)
     if not converged.all():
-        advice = ", or pass X as float64" if is_float32 else ""
+        advice = ", or pass X as float64" if problem.C.dtype == np.float32 else ""
         warnings.warn(
-            f"group_lasso: {np.count_nonzero(~converged)} of {gap.size} rows did not reach a duality gap of tol={tol} "
-            f"within max_iter={max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter or tol{advice}.",
+            f"group_lasso: {np.count_nonzero(~converged)} of {gap.size} rows did not reach a duality gap of "
+            f"tol={problem.tol} within max_iter={problem.max_iter} (largest: {gap.max():.1e}). Raise alpha, max_iter "
+            f"or tol{advice}.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return result
 
 
-def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, Integers]:
-    """The dictionary C (R, p), stacked, and the bounds (k + 1,) of its groups."""
+def stack_components(components: Sequence[Array], dtype: Any) -> Dictionary:
+    """The dictionary of components that are known to be orthonormal."""
+    bounds = np.cumsum([0, *(len(C) for C in components)], dtype=np.int64)
+    return Dictionary(np.ascontiguousarray(np.vstack(components), dtype=dtype), bounds)
+
+
+def _check_components(components: Any, p: int, dtype: Any) -> Dictionary:
+    """The dictionary of components that anyone may have made."""
     if components is None or len(components) == 0:
         raise ValueError("components is empty: pass a sequence of arrays, one per label.")
     parts = []
@@ -146,11 +156,11 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, Integ
                 f"components[{i}] must have shape (r, {p}), one column per feature of X, got {part.shape}."
             )
         parts.append(part)
-    ranks = np.array([len(part) for part in parts])
-    C = np.ascontiguousarray(np.vstack(parts))
-    for rank in np.unique(ranks):
+    dictionary = stack_components(parts, dtype)
+    ranks = np.diff(dictionary.groups)
+    for rank in set(ranks.tolist()):
         labels = np.flatnonzero(ranks == rank)
-        same_rank = C if labels.size == ranks.size else np.vstack([parts[i] for i in labels])
+        same_rank = dictionary.C if labels.size == ranks.size else np.vstack([parts[i] for i in labels])
         stacked = same_rank.reshape(labels.size, rank, p)
         errors = np.abs(stacked @ stacked.transpose(0, 2, 1) - np.eye(rank)).max(axis=(1, 2), initial=0)
         orthonormal = errors <= _MAX_ORTHONORMALITY_ERROR  # False for NaN
@@ -159,4 +169,4 @@ def _check_components(components: Any, p: int, dtype: Any) -> tuple[Array, Integ
                 f"components[{labels[np.argmin(orthonormal)]}] must have orthonormal rows. Pass the components of "
                 "decompose, or numpy.linalg.qr(rows.T).Q.T."
             )
-    return C, np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+    return dictionary

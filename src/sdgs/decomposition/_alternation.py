@@ -58,8 +58,9 @@ class AlternationState(Protocol):
     def residual(self) -> Any:
         """S."""
         indices, values = self.residual_entries()
-        shape = self.problem.shape
-        return csr_array((values * self.scale, np.unravel_index(indices, shape)), shape=shape)
+        n, p = self.problem.shape
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(indices // p, minlength=n))])
+        return csr_array((values * self.scale, indices % p, indptr), shape=(n, p))
 
     def state(self) -> Arrays:
         """The arrays that determine the result, after a sweep."""

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, eigh, svd
-from scipy.linalg.lapack import dgeqrf, dorgqr
+from scipy.linalg import LinAlgError, svd
+from scipy.linalg.lapack import dgeqrf, dgesdd, dgesdd_lwork, dorgqr, dsyevr
 
 from sdgs._utils._array_api import namespace, on_host, put, take, to_host
 
@@ -37,12 +37,17 @@ _SAMPLE_SIZE = 1 << 14  # entries from which the magnitude of the largest ones i
 
 def exact_subspace(N: Array, r: int) -> Array:
     """Leading ``r`` right singular vectors of ``N`` as columns (p, r)."""
-    Vt: Array
     try:
         _, _, Vt = svd(N, full_matrices=False, check_finite=False)
-    except LinAlgError:  # divide and conquer can fail to converge where QR iteration does not
-        _, _, Vt = svd(N, full_matrices=False, check_finite=False, lapack_driver="gesvd")
-    return Vt[:r].T
+    except LinAlgError:
+        _, _, Vt = _svd_by_qr_iteration(N)
+    return np.asarray(Vt[:r].T)
+
+
+def _svd_by_qr_iteration(A: Array) -> tuple[Array, Array, Array]:
+    """The thin SVD where divide and conquer fails to converge."""
+    W, s, Vt = svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+    return W, s, Vt
 
 
 def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
@@ -60,7 +65,9 @@ def orthonormal_basis(Y2: Array, dtype: Any) -> Array:
 
 def ritz_basis(Q: Array, Y2: Array, r: int) -> Array:
     """One subspace iteration from the best ``r`` directions in a larger basis Q (Rayleigh-Ritz); Y2 = N^T (N Q)."""
-    _, axes = eigh(Q.T @ Y2, check_finite=False)
+    _, axes, *_, failed = dsyevr(Q.T @ Y2, lower=1, overwrite_a=1)  # directly, as in `orthonormal_basis`
+    if failed:
+        raise LinAlgError("the eigenvalues of a projected label did not converge.")
     return orthonormal_basis(Y2 @ axes[:, -r:], Q.dtype)
 
 
@@ -130,7 +137,8 @@ def update_residual(
     """Residual step: add S back to R, then move the K largest entries of R into S. Returns R and S."""
     xp = namespace(R)
     flat = xp.reshape(R, (-1,))
-    flat = put(flat, S_indices, take(flat, S_indices) + S_values)
+    if S_indices.shape[0]:
+        flat = put(flat, S_indices, take(flat, S_indices) + S_values)
     # S always holds the K largest entries, or all non-zero ones: a full S bounds the K-th largest from below.
     floor = float(xp.min(xp.abs(take(flat, S_indices)))) if S_indices.shape[0] == K > 0 else 0.0
     S_indices = largest_entries(flat, K, floor, block_size=block_size)
@@ -152,7 +160,10 @@ def supported_rank(U: Array, C: Array, floor: float) -> tuple[Array, Array]:
     """
     if not len(U):
         return U, C
-    W, s, Vt = svd(U.astype(np.float64, copy=False), full_matrices=False, check_finite=False)
+    workspace = int(dgesdd_lwork(*U.shape, full_matrices=0)[0])
+    W, s, Vt, failed = dgesdd(U, full_matrices=0, lwork=workspace)  # directly, as in `orthonormal_basis`
+    if failed:
+        W, s, Vt = _svd_by_qr_iteration(U.astype(np.float64, copy=False))
     rank = int(np.count_nonzero(s > floor))
     principal = W[:, :rank] * s[:rank]
     sign = np.where(principal.sum(axis=0) < 0, -1, 1)

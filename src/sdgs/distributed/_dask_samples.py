@@ -57,8 +57,15 @@ class DaskSamples(Samples):
         """The rows scaled on the workers, when they are needed."""
         return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)))
 
-    def prepare_ridge(self, features: ReadoutFeatures, Y: Any, design: RidgeDesign, n_jobs: int | None) -> PrimalRidge:  # noqa: ARG002
-        """From the moments of the rows of each worker, which has threads of its own."""
+    def prepare_ridge(
+        self,
+        features: ReadoutFeatures,
+        Y: Any,
+        design: RidgeDesign,
+        n_jobs: int | None,  # noqa: ARG002
+        codes: None = None,  # noqa: ARG002
+    ) -> PrimalRidge:
+        """From the moments of the rows of each worker, which has threads of its own; codes are never known."""
         shared, sample_weight = share(self._rows.client, features.without_samples()), design.sample_weight
 
         def arguments(block: Any) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from sdgs._utils._validation import (
     check_labels,
     float_dtypes,
     is_data_frame,
+    is_plain_array,
     reject_huge_integers,
     reject_masked,
     unwrap_labels,
@@ -73,6 +74,8 @@ class LabelTarget:
     _is_multiclass = False  # whether the target has one class per sample
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
+        if not reset and self._is_valid_array(X):
+            return np.ascontiguousarray(X)
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
         reject_masked(X, "X")
@@ -87,6 +90,10 @@ class LabelTarget:
                 ensure_all_finite="allow-nan" if self._accepts_missing else True,
             )
         return canonical_csr(X)
+
+    def _is_valid_array(self, X: Any) -> bool:
+        """Whether validation would neither change X, but for its order, nor warn about it."""
+        return is_plain_array(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; its form is stored for ``predict``."""
@@ -187,9 +194,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         ndarray of shape (n, k)
             For a 1-D target with two classes shape (n,): the score of the second minus that of the first.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        X = self._check_X(X, reset=False)
+        X = self._check_before_prediction(X)
         scores = namespace(X).astype(self._scores(X), X.dtype)
         return scores[:, 1] - scores[:, 0] if self._is_multiclass and scores.shape[1] == 2 else scores
 
@@ -204,9 +209,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the
             highest score.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        features = self._check_X(X, reset=False)
+        features = self._check_before_prediction(X)
         if self._is_multiclass:
             # In the precision of decision_function, so that the two agree on ties.
             xp, dtype = namespace(features), features.dtype
@@ -223,6 +226,13 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             return frame.astype(self._label_columns)
         return labels
 
+    def _check_before_prediction(self, X: Any) -> Any:
+        """Validated samples for a model that is fitted, and whose parameters are still valid."""
+        if not hasattr(self, "classes_"):  # scikit-learn's check takes longer
+            check_is_fitted(self)
+        self._check_parameters()
+        return self._check_X(X, reset=False)
+
     def _predict_matrix(self, X: Any) -> Any:
         """0/1 in the form of ``y``; by blocks of rows, because scores take more memory than labels."""
         blocks = []
@@ -231,12 +241,17 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             blocks.append(csr_array(to_host(labels)) if self._sparse_labels else labels)
         if self._sparse_labels:
             return csr_array(vstack(blocks, format="csr")).astype(self._label_dtype)
+        if on_host(X):
+            blocks = [labels.astype(self._label_dtype, copy=False) for labels in blocks]
+            return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         xp = namespace(X)
-        dtype = self._label_dtype if on_host(X) else getattr(xp, self._label_dtype.name)
-        return xp.concat([xp.astype(labels, dtype) for labels in blocks])
+        return xp.concat([xp.astype(labels, getattr(xp, self._label_dtype.name)) for labels in blocks])
 
     def _row_blocks(self, X: Any, max_bytes: int = _BLOCK_BYTES) -> Iterator[Any]:
         step = max(max_bytes // (8 * len(self.classes_)), _MIN_BLOCK_ROWS)
+        if X.shape[0] <= step:
+            yield X
+            return
         for start in range(0, X.shape[0], step):
             yield X[start : min(start + step, X.shape[0]), :]
 

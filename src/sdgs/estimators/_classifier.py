@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from sdgs.readout._scaling import suitable_scalings
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._coordinate_search import coordinate_search
-from sdgs.selection._defaults import HUBERS, PENALTIES, PREVIEW_ROWS
+from sdgs.selection._defaults import CLASSIFIER_LANDMARKS, DENSE_GAMMA, HUBERS, PENALTIES, PREVIEW_ROWS
 
 
 class SDGSClassifier(SDGSModel):
@@ -51,14 +52,16 @@ class SDGSClassifier(SDGSModel):
         and no longer by their size. For rows of unit norm a good value is above the noise of a usual entry and below
         ``alpha``. None is the paper's prediction, without a residual. ``"auto"`` tries None, 0.05 and 0.025 for dense
         samples, in this order, while F1 in cross-validation gains a tenth of a point; for sparse samples it is None.
-    gamma : float or None, default=None
+    gamma : float, None or "auto", default="auto"
         If not None, labels are also read from the Laplacian kernel exp(-gamma d(x, z) / D) with landmarks z, which are
         training samples: for labels that no linear method separates. d is the sum of absolute differences of features,
         for dense samples in standard deviations, and D its mean, so that 1 or 2 is a good value at any scale. It is
         equivalent to :class:`sklearn.kernel_approximation.Nystroem` before the regression. Samples are cleaned first.
+        For dense samples ``"auto"`` chooses between None and 2 in cross-validation, for sparse ones and Dask arrays it
+        is None.
     n_landmarks : int or "auto", default="auto"
-        Maximum number of landmarks; only with ``gamma``. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000],
-        for large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
+        Maximum number of landmarks; only with ``gamma``. ``"auto"``: 1000 for dense samples; for n sparse ones n/4,
+        clipped to [500, 2000].
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read. ``"ridge"``: by a ridge regression of all labels on the sample, its code and the norms of
         the code, as far as each of these helps (``read_from_``), calibrated by cross-fitting. It takes up to ``cv`` + 1
@@ -131,8 +134,8 @@ class SDGSClassifier(SDGSModel):
         Column names of ``y`` if it was a DataFrame, else column numbers; the classes if the target was 1-D.
     n_iter_ : int
         Training sweeps.
-    huber_ : float or None
-        The weight of the residual that is used.
+    huber_, gamma_ : float or None
+        The weight of the residual and the kernel that are used.
     penalty_ : float
         The ridge penalty that is used; only with ``readout="ridge"``.
     read_from_ : tuple of str
@@ -191,7 +194,7 @@ class SDGSClassifier(SDGSModel):
         residual_size: int | float = 1e-4,
         alpha: float = 0.1,
         huber: float | str | None = None,
-        gamma: float | None = None,
+        gamma: float | str | None = "auto",
         n_landmarks: int | str = "auto",
         readout: str = "ridge",
         threshold: float = 0.1,
@@ -232,8 +235,8 @@ class SDGSClassifier(SDGSModel):
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         context = self._context(samples, labels)
         ranks = self.n_components if np.ndim(self.n_components) == 0 else tuple(self.n_components)  # type: ignore[arg-type]
-        huber = None if self.huber == "auto" else self.huber
-        parameters = PipelineParameters(self.scaling, ranks, self.alpha, huber, self.gamma)  # type: ignore[arg-type]
+        huber, gamma = (None if value == "auto" else value for value in (self.huber, self.gamma))
+        parameters = PipelineParameters(self.scaling, ranks, self.alpha, huber, gamma)  # type: ignore[arg-type]
         scalings = suitable_scalings(samples.column_statistics) if self.scaling == "auto" else ()
         if self.readout == "norm":
             if scalings:
@@ -244,6 +247,9 @@ class SDGSClassifier(SDGSModel):
             best = self._choose(samples, labels, context, parameters, scalings)
             with self._task.part("learn", n_parts=1, share=0.25) as task:
                 self._fit_pipelines(samples, labels, context, [best], task)
+
+    def _max_landmarks(self, samples: Samples) -> int | str:
+        return CLASSIFIER_LANDMARKS if self.n_landmarks == "auto" and not samples.is_sparse else self.n_landmarks
 
     def _choose(
         self,
@@ -258,9 +264,13 @@ class SDGSClassifier(SDGSModel):
         evaluator = CandidateEvaluator(samples, labels, context, penalties)
         if scalings:
             parameters = replace(parameters, scaling=evaluator.best_scaling(scalings, for_subspaces=True))
+        axes: list[tuple[str, tuple[Any, ...]]] = []
+        if self.gamma == "auto" and samples.supports_kernel and not samples.is_sparse:
+            axes.append(("gamma", (None, DENSE_GAMMA)))
         # Entries of sparse data are counts of words and the like: few, and not corrupted.
-        axes = [("huber", HUBERS)] if self.huber == "auto" and not samples.is_sparse else []
-        with self._task.part("choose", n_parts=len(HUBERS) if axes else 1, share=0.75) as task:
+        if self.huber == "auto" and not samples.is_sparse:
+            axes.append(("huber", HUBERS))
+        with self._task.part("choose", n_parts=1 + sum(len(values) - 1 for _, values in axes), share=0.75) as task:
 
             def evaluate(candidate: PipelineParameters) -> CVResult:
                 with task.part("candidate", n_parts=self.cv + 1) as part:
@@ -273,10 +283,8 @@ class SDGSClassifier(SDGSModel):
         """The log-odds of each label, or the l1 norm of its part of the code."""
         pipeline = self._pipelines[0]
         if self.readout == "norm":  # alpha may have changed since the fit
-            features = pipeline.features
-            features = replace(features, parameters=replace(features.parameters, alpha=self.alpha))
-            norms = [features.encode(block, self.n_jobs).l1_norms() for block, _ in pipeline.scaled_blocks(X)]
-            return namespace(X).concat(norms)
+            encode = partial(pipeline.features.encode, n_jobs=self.n_jobs, alpha=self.alpha)
+            return namespace(X).concat([encode(block).l1_norms() for block, _ in pipeline.scaled_blocks(X)])
         if pipeline.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
         return super()._scores(X)
@@ -295,7 +303,7 @@ class SDGSClassifier(SDGSModel):
             )
         if self.huber is not None and self.huber != "auto":
             check_number(self.huber, "huber", positive=True)
-        if self.gamma is not None:
+        if self.gamma is not None and self.gamma != "auto":
             check_number(self.gamma, "gamma", positive=True)
             if self.readout == "norm":
                 raise ValueError('gamma needs readout="ridge".')

@@ -60,7 +60,10 @@ class SDGSClassifierCV(SDGSModel):
         Maximum number of samples that candidates are evaluated on, drawn at random. If there are more, those to be
         averaged are evaluated once more on up to 50,000, with the feature blocks that were chosen before or fewer, and
         with penalties near the best.
-    residual_size, n_landmarks, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
+    n_landmarks : int or "auto", default="auto"
+        Maximum number of landmarks of a kernel. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000], for
+        large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
+    residual_size, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, one line per candidate on standard error.
@@ -164,7 +167,7 @@ class SDGSClassifierCV(SDGSModel):
                 averaged_results = self._evaluate_again(samples, labels, context, penalties, averaged_results, task)
             self._fit_pipelines(samples, labels, context, averaged_results, task)
         parameters = averaged_results[0].parameters
-        self.gamma_, self.n_components_, self.alpha_ = parameters.gamma, parameters.n_components, parameters.alpha
+        self.n_components_, self.alpha_ = parameters.n_components, parameters.alpha
 
     def _report(self, search: BudgetedSearch, result: CVResult, task: Task) -> None:
         task.report(f"{self.metric} {abs(result.value):.3f}")
@@ -193,14 +196,14 @@ class SDGSClassifierCV(SDGSModel):
         results: list[CVResult],
         task: Task,
     ) -> list[CVResult]:
-        """The candidates evaluated on more samples, each with its own landmarks and with penalties near the best."""
-        indices = [penalties.index(result.choice.penalty) for result in results]
-        nearby = penalties[
-            max(min(indices) - defaults.NEARBY_PENALTIES, 0) : max(indices) + defaults.NEARBY_PENALTIES + 1
-        ]
-        evaluator = CandidateEvaluator(samples, labels, context, nearby, max(self.max_rows, defaults.MAX_CV_SAMPLES))
+        """The candidates evaluated on more samples, each with its own landmarks and from its penalty on."""
+        evaluator = CandidateEvaluator(samples, labels, context, penalties, max(self.max_rows, defaults.MAX_CV_SAMPLES))
         return [
-            evaluator.evaluate(replace(result.parameters, landmark_draw=i), max_blocks=result.choice.read_from)
+            evaluator.evaluate(
+                replace(result.parameters, landmark_draw=i),
+                max_blocks=result.choice.read_from,
+                start=result.choice.penalty,
+            )
             for i, result in task.each("choose again", list(enumerate(results)))
         ]
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._threads import blas_on_one_thread
@@ -84,9 +83,7 @@ class ExplainingMixin:
         self: Any, X: Any, labels: Any, feature_names: Any, label_names: Any, *, needs_scores: bool
     ) -> Explanation:
         """``needs_scores``: for the predicted labels and their probabilities."""
-        check_is_fitted(self)
-        self._check_parameters()
-        features = to_host(self._check_X(X, reset=False))
+        features = to_host(self._check_before_prediction(X))
         p, k = features.shape[1], len(self.components_)
         scores = self._scores(features) if needs_scores else None
         probabilities = None if scores is None or self.readout == "norm" else self._probabilities(scores)

@@ -105,7 +105,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
             solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
-            n_landmarks=self.n_landmarks,
+            n_landmarks=self._max_landmarks(samples),
             seed=int(seed),
             n_jobs=n_threads(self.n_jobs),
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
@@ -115,6 +115,9 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         return ReadoutContext(
             options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
         )
+
+    def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
+        return self.n_landmarks
 
     def _resolve_at_least_one(self, labels: Any) -> bool:
         if self.at_least_one != "auto":
@@ -150,7 +153,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         self.components_ = self.decomposition_.components
         self.n_iter_ = self.decomposition_.n_iter
         self.scaling_, self.scaler_ = best.features.parameters.scaling, best.scaling.scaler
-        self.huber_ = best.features.parameters.huber
+        self.huber_, self.gamma_ = best.features.parameters.huber, best.features.parameters.gamma
 
     @blas_on_one_thread
     def _scores(self, X: Any) -> Any:
@@ -177,9 +180,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         ndarray of shape (n, k)
             For a label matrix independent probabilities, one per label. For a 1-D target they sum to 1 in each row.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        X = self._check_X(X, reset=False)
+        X = self._check_before_prediction(X)
         return namespace(X).astype(self._probabilities(self._scores(X)), X.dtype)
 
     @lazy_for_distributed
@@ -198,9 +199,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         ndarray or csr_array of shape (n, p)
             In the units of ``X``; sparse if ``X`` is.
         """
-        check_is_fitted(self)
-        self._check_parameters()
-        original = self._check_X(X, reset=False)
+        original = self._check_before_prediction(X)
         scaling, features = self._pipelines[0].scaling, self._pipelines[0].features
         X, norms = scaling.transform(original)
         if not needs_cleaning(X, features.parameters):

@@ -5,8 +5,8 @@ Plain functions on arrays; X (n, p) is dense or CSR, and may have missing entrie
 
 import numbers
 from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,10 @@ from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host, take, to_device_of, to_host
 from sdgs._utils._validation import has_missing
-from sdgs.coding import GroupCodes, cleaned_samples, group_lasso, group_norms
+from sdgs.coding import GroupCodes, cleaned_samples, group_norms
+from sdgs.coding._coding_problem import CodingProblem, Dictionary
+from sdgs.coding._group_lasso import code_samples, stack_components
+from sdgs.coding.compiled._host_coder import to_csr
 from sdgs.decomposition import Decomposition, decompose
 from sdgs.readout._landmark_kernel import LandmarkKernel, fit_landmark_kernel, landmark_number
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters
@@ -36,6 +39,8 @@ FEATURE_BLOCKS = ("kernel", "sample", "code", "norms")  # that labels are read f
 _BLOCK_BYTES = 1 << 28  # of dense features that are computed at a time
 _DEVICE_BLOCK_BYTES = 1 << 31  # the same on a device, which is efficient for many rows at a time
 _MIN_BLOCK_ROWS = 1024
+_MAX_DENSE_CODES = 1 << 16  # entries of codes up to which a dense array is faster than the conversions to CSR and back
+_MAX_KEPT_SIZE = 4096  # rows of a dictionary that is kept between calls: its Gram matrix takes 128 MiB
 _SPARSE_FACTOR = 8  # a block is stored sparse if it has at least so many times as many entries as non-zeros
 
 
@@ -65,17 +70,49 @@ class ReadoutFeatures:
     n_labels: int
     columns: NDArray[np.intp] | None = None
 
-    def encode(self, X: Any, n_jobs: int | None) -> GroupCodes:
-        """The codes of scaled samples over the subspaces of the labels."""
-        tol = CODE_TOL if X.dtype == namespace(X).float64 else CODE_TOL_FLOAT32
-        components, parameters = self.decomposition.components, self.parameters
-        return group_lasso(X, components, parameters.alpha, huber=parameters.huber, tol=tol, n_jobs=n_jobs)
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields: what is computed from them at first use is not pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def encode(
+        self, X: Any, n_jobs: int | None, *, alpha: float | None = None, missing: bool | None = None
+    ) -> GroupCodes:
+        """The codes of scaled samples over the subspaces of the labels; of few samples they are dense.
+
+        ``alpha`` replaces that of the parameters. ``missing``: whether X has missing entries, if that is known.
+        """
+        is_float64 = X.dtype == namespace(X).float64
+        dictionary = self._dictionary(np.float64 if is_float64 else np.float32)
+        alpha = float(self.parameters.alpha if alpha is None else alpha)
+        mu = None if self.parameters.huber is None else float(self.parameters.huber)
+        missing = has_missing(X) if missing is None else missing
+        if alpha == 0 and (missing or mu is not None):
+            raise ValueError("alpha must be positive for samples with missing entries (NaN) and with huber, got 0.")
+        tol = CODE_TOL if is_float64 else CODE_TOL_FLOAT32
+        problem = CodingProblem(dictionary, alpha, mu, mu is not None or missing, tol)
+        dense = X.shape[0] * len(dictionary.C) <= _MAX_DENSE_CODES
+        return code_samples(X, problem, n_jobs, dense=dense)
+
+    def _dictionary(self, dtype: Any) -> Dictionary:
+        """The subspaces as coding takes them. They are not checked: decompose or the reader of a file did that."""
+        if dtype in self._dictionaries:
+            return self._dictionaries[dtype]
+        dictionary = stack_components([to_host(C) for C in self.decomposition.components], dtype)
+        if len(dictionary.C) <= _MAX_KEPT_SIZE:
+            self._dictionaries[dtype] = dictionary
+        return dictionary
+
+    @cached_property
+    def _dictionaries(self) -> dict[Any, Dictionary]:
+        """Those that were used so far, for the precision of the samples."""
+        return {}
 
     def clean(self, X: Any, n_jobs: int | None) -> Any:
         """Scaled samples with corrupted entries corrected and missing ones filled in."""
-        if not needs_cleaning(X, self.parameters):
+        missing = has_missing(X)
+        if not missing and self.parameters.huber is None:
             return X
-        return cleaned_samples(X, self.encode(X, n_jobs), self.decomposition.components)
+        return cleaned_samples(X, self.encode(X, n_jobs, missing=missing), self.decomposition.components)
 
     def transform_blocks(
         self,
@@ -83,23 +120,29 @@ class ReadoutFeatures:
         n_jobs: int | None,
         norms: Any = None,
         width: int | None = None,
+        codes: GroupCodes | None = None,
         *,
         max_bytes: int | None = None,
     ) -> Iterator[list[Any]]:
         """The features of scaled samples, for blocks of rows: matrices side by side.
 
         The kernel needs ``norms``, those of the samples before scaling (None: 1). Only as many feature blocks are
-        computed as the first ``width`` columns need (None: all).
+        computed as the first ``width`` columns need (None: all). ``codes`` are those of the samples if they are known.
         """
         step = self.rows_per_block(X, max_bytes)
+        if X.shape[0] <= step:
+            yield store_compactly(take_columns(self._transform(X, n_jobs, norms, width, codes), self.columns))
+            return
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
-            blocks = self._transform(X[rows, :], n_jobs, None if norms is None else norms[rows], width)
+            some_norms = None if norms is None else norms[rows]
+            some_codes = None if codes is None else codes.take(rows)
+            blocks = self._transform(X[rows, :], n_jobs, some_norms, width, some_codes)
             yield store_compactly(take_columns(blocks, self.columns))
 
     def rows_per_block(self, X: Any, max_bytes: int | None = None) -> int:
         """Samples whose features are computed at a time."""
-        width = sum(self._block_widths)
+        width = self._full_width
         if issparse(X) and self.columns is not None:
             width = self.columns.size
         max_bytes = max_bytes or (_BLOCK_BYTES if on_host(X) else _DEVICE_BLOCK_BYTES)
@@ -110,7 +153,7 @@ class ReadoutFeatures:
         """The feature blocks, in order."""
         return feature_block_names(self.parameters)
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         """The number of columns up to the end of each feature block."""
         ends = np.cumsum(self._block_widths)
@@ -125,13 +168,25 @@ class ReadoutFeatures:
         """The number of columns of these feature blocks, the leading ones."""
         return self.widths[len(read_from) - 1]
 
-    @property
+    @cached_property
+    def _full_width(self) -> int:
+        """The number of columns before selection."""
+        return sum(self._block_widths)
+
+    @cached_property
     def _block_widths(self) -> list[int]:
         """The columns of each feature block, before selection."""
         kernel = [] if self.kernel is None else [self.kernel.n_landmarks]
         return [*kernel, self.n_features, sum(C.shape[0] for C in self.decomposition.components), self.n_labels]
 
-    def _transform(self, X: Any, n_jobs: int | None, norms: Any = None, width: int | None = None) -> list[Any]:
+    def _transform(
+        self,
+        X: Any,
+        n_jobs: int | None,
+        norms: Any = None,
+        width: int | None = None,
+        known_codes: GroupCodes | None = None,
+    ) -> list[Any]:
         """Kernel, cleaned sample, code, and the norm of the code of each label, as far as ``width`` columns need them.
 
         The signs of a code matter where a label always shifts a sample in the same direction, as words do; its norms
@@ -139,24 +194,29 @@ class ReadoutFeatures:
         Norms are Euclidean because those do not depend on the basis of a subspace, which rounding decides if singular
         values nearly coincide.
         """
-        kernel_end, code_start = self.widths[0], self.widths[-3]
+        kernel_end, sample_end, code_end, norms_end = self.widths[0], *self.widths[-3:]
+        width = norms_end if width is None else width
         codes = []
-        if width is not None and width <= code_start:
+        if width <= sample_end and known_codes is None:
             cleaned = self.clean(X, n_jobs)
         else:
-            result = self.encode(X, n_jobs)
-            cleaned = cleaned_samples(X, result, self.decomposition.components)
-            codes = [result.codes, group_norms(result)]
+            missing = has_missing(X)
+            result = self.encode(X, n_jobs, missing=missing) if known_codes is None else known_codes
+            cleaned = X
+            if missing or result.residual is not None:
+                cleaned = cleaned_samples(X, result, self.decomposition.components)
+            codes = [result.codes] if width <= code_end else [result.codes, group_norms(result)]
+            codes = [_sparse_if_cheaper(block) for block in codes]
         if self.kernel is None:
             return [cleaned, *codes]
         kernel = self.kernel.transform(cleaned, norms, n_jobs)
-        return [kernel] if width is not None and width <= kernel_end else [kernel, cleaned, *codes]
+        return [kernel] if width <= kernel_end else [kernel, cleaned, *codes]
 
     def select_columns(
         self, samples: Samples, labels: Any, n_jobs: int | None, max_columns: int = MAX_READOUT_COLUMNS
     ) -> "ReadoutFeatures":
         """The same with the ``max_columns`` most relevant columns; those of the kernel always stay."""
-        if sum(self._block_widths) <= max_columns:
+        if self._full_width <= max_columns:
             return self
         n_landmarks = 0 if self.kernel is None else self.kernel.n_landmarks
         rows = slice(None, None, -(-samples.shape[0] // MAX_RELEVANCE_SAMPLES))
@@ -292,6 +352,13 @@ def store_compactly(blocks: Sequence[Any]) -> list[Any]:
         xp = namespace(blocks[0])
         return [xp.concat([xp.astype(block, xp.float64) for block in blocks], axis=1)]
     return [_sparse_or_dense(block) for block in blocks]
+
+
+def _sparse_if_cheaper(codes: Any) -> Any:
+    """Dense codes as CSR if they have few non-zeros."""
+    if isinstance(codes, np.ndarray) and _SPARSE_FACTOR * np.count_nonzero(codes != 0) < codes.size:
+        return to_csr(codes)
+    return codes
 
 
 def _sparse_or_dense(block: Any) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgs._utils._array_api import namespace
+from sdgs.coding import GroupCodes
 from sdgs.readout._decision import Decision
 from sdgs.readout._features import ReadoutFeatures, fit_features
 from sdgs.readout._parameters import DecompositionOptions, PipelineParameters, RidgeChoice
@@ -31,11 +32,14 @@ class FittedPipeline:
             for scaled, norms in self.scaled_blocks(X)
             for blocks in self.features.transform_blocks(scaled, n_jobs, norms, width)
         ]
-        return namespace(scores[0]).concat(scores)
+        return scores[0] if len(scores) == 1 else namespace(scores[0]).concat(scores)
 
     def scaled_blocks(self, X: Any) -> Iterator[tuple[Any, Any]]:
         """Scaled samples and their norms before scaling, by blocks of rows: nothing as large as X is allocated."""
         step = self.features.rows_per_block(X)
+        if X.shape[0] <= step:
+            yield self.scaling.transform(X)
+            return
         for start in range(0, X.shape[0], step):
             yield self.scaling.transform(X[start : min(start + step, X.shape[0]), :])
 
@@ -97,8 +101,28 @@ def fit_regression(
         weighted_columns = features.column_slice("sample")
         sample_weight = f1_sample_weight(labels, context.decision.metric)
     design = RidgeDesign(widths, weighted_columns, sample_weight)
-    regression = samples.prepare_ridge(features, labels if Y is None else Y, design, context.options.n_jobs)
+    n_jobs = context.options.n_jobs
+    codes = None if cache is None else shared_codes(samples.X, features, read_from, cache, "training", n_jobs)
+    regression = samples.prepare_ridge(features, labels if Y is None else Y, design, n_jobs, codes)
     return features, regression, widths
+
+
+def shared_codes(
+    X: Any,
+    features: ReadoutFeatures,
+    read_from: Sequence[str],
+    cache: MutableMapping[Hashable, Any],
+    name: str,
+    n_jobs: int | None,
+) -> GroupCodes | None:
+    """The codes of the scaled samples of this name, for all candidates that differ in the kernel; None if unread."""
+    parameters = features.parameters
+    if "code" not in read_from:
+        return None
+    key = (name, parameters.scaling, parameters.n_components, parameters.alpha, parameters.huber)
+    if key not in cache:
+        cache[key] = features.encode(X, n_jobs)
+    return cache[key]  # type: ignore[no-any-return]
 
 
 def fit_pipeline(

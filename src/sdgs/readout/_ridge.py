@@ -12,7 +12,7 @@ functions that the landmarks span. Squared errors and means are weighted by the 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate as accumulate_sums
 from itertools import chain, pairwise
@@ -25,13 +25,11 @@ from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack
 from scipy.linalg import solve_triangular as solve_triangular_on_host
 
 from sdgs._utils._array_api import namespace, on_host, solve_triangular, to_device_of, to_host
-from sdgs._utils._threads import ThreadPool
 from sdgs.readout._moments import Moments, accumulate, as_dense
 from sdgs.readout._relevance import penalty_weights
 
 Array = NDArray[np.floating[Any]]
-
-_MIN_THREADED_SIZE = 192  # of matrices to factorise; for smaller ones threads gain nothing
+Path = Callable[[float], list[Any]]  # from a penalty to scores, one array per number of columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +103,16 @@ class RidgeRegression(ABC):
         """The one on the first ``width`` columns."""
         return next(self.ridges(penalty, [width]))
 
-    def path_scores(
-        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
-    ) -> list[list[Any]]:
-        """The scores of other samples for every number of columns and every penalty.
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
+        """The scores of other samples as a function of the penalty, one array per number of leading columns.
 
         The features of the samples come as blocks of rows, each a sequence of matrices side by side.
         """
 
         def scores(penalty: float) -> list[Any]:
-            ridges = self.ridges(penalty, widths)
-            return [_concatenate([ridge.scores(block) for block in blocks]) for ridge in ridges]
+            return [_concatenate([ridge.scores(block) for block in blocks]) for ridge in self.ridges(penalty, widths)]
 
-        threads = _threads(n_jobs, max(widths), blocks[0][0])
-        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
+        return scores
 
 
 class PrimalRidge(RidgeRegression):
@@ -150,15 +144,14 @@ class DeviceRidge(PrimalRidge):
         for W, intercept in self._solutions(penalty, widths):
             yield Ridge(np.ascontiguousarray(to_host(W).T), to_host(intercept))
 
-    def path_scores(
-        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
-    ) -> list[list[Any]]:
-        """One penalty after the other, without coefficients on the host."""
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
+        """Without coefficients on the host."""
         stacked = [namespace(block[0]).concat(list(block), axis=1) for block in blocks]
-        scores: list[list[Any]] = [[] for _ in widths]
-        for penalty in penalties:
-            for of_width, (W, intercept) in zip(scores, self._solutions(penalty, widths), strict=True):
-                of_width.append(_concatenate([Z[:, : W.shape[0]] @ W + intercept for Z in stacked]))
+
+        def scores(penalty: float) -> list[Any]:
+            solutions = self._solutions(penalty, widths)
+            return [_concatenate([Z[:, : W.shape[0]] @ W + intercept for Z in stacked]) for W, intercept in solutions]
+
         return scores
 
     def _solutions(self, penalty: float, widths: Sequence[int]) -> Iterator[tuple[Any, Any]]:
@@ -210,9 +203,7 @@ class DualRidge(RidgeRegression):
                 W[:m] = solve_triangular_on_host(self._factor, W[:m], lower=True, trans="T", check_finite=False)
             yield Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
 
-    def path_scores(
-        self, blocks: Sequence[Sequence[Any]], penalties: Sequence[float], widths: Sequence[int], n_jobs: int | None
-    ) -> list[list[Any]]:
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
         """By the products of these samples with those of the regression, which serve all penalties."""
         others = self._times_inverse_root(_stack(blocks)[:, : self._Z.shape[1]] - self._Z_mean)
         products = list(zip(self._products(self._Z, widths), self._products(others, widths), strict=True))
@@ -220,8 +211,7 @@ class DualRidge(RidgeRegression):
         def scores(penalty: float) -> list[Any]:
             return [cross @ self._dual(gram, penalty) + self._Y_mean for gram, cross in products]
 
-        threads = _threads(n_jobs, len(self._Z), self._Z)
-        return [list(of_width) for of_width in zip(*threads.map(scores, penalties), strict=True)]
+        return scores
 
     def _times_inverse_root(self, centred: Array) -> Array:
         """Centred features times P^-1/2, in place."""
@@ -250,11 +240,6 @@ def _stack(blocks: Iterable[Sequence[Any]]) -> Array:
 
 def _concatenate(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
-
-
-def _threads(n_jobs: int | None, size: int, Z: Any) -> ThreadPool:
-    """Threads for factorisations of matrices of this size; one on a device, or if they would gain nothing."""
-    return ThreadPool(n_jobs if size >= _MIN_THREADED_SIZE and on_host(Z) else 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,8 +59,13 @@ class Samples(ABC):
         """The samples scaled."""
 
     @abstractmethod
-    def prepare_ridge(self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None) -> Any:
-        """Ridge regressions of Y on the features of all samples: see :func:`sdgs.readout._ridge.prepare_ridge`."""
+    def prepare_ridge(
+        self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None, codes: Any = None
+    ) -> Any:
+        """Ridge regressions of Y on the features of all samples: see :func:`sdgs.readout._ridge.prepare_ridge`.
+
+        ``codes`` are those of the samples if they are known.
+        """
 
     def scaling(self, name: str | None) -> Scaling:
         """A scaling that is fitted to all samples, once."""
@@ -105,8 +110,10 @@ class ArraySamples(Samples):
         """The samples scaled."""
         return ArraySamples(*scaling.transform(self.X))
 
-    def prepare_ridge(self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None) -> Any:
+    def prepare_ridge(
+        self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None, codes: Any = None
+    ) -> Any:
         """Ridge regressions of Y on the features of the samples."""
-        blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(design.widths))
+        blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(design.widths), codes)
         gram = None if features.kernel is None else features.kernel.landmark_gram
         return prepare_ridge(blocks, Y, design, gram, n_jobs)

@@ -38,8 +38,12 @@ class Scaling:
             if isinstance(self.scaler, StandardScaler):
                 X = X - xp.astype(to_device_of(self.scaler.mean_, X), X.dtype)
             return X / xp.astype(to_device_of(column_units(self.scaler), X), X.dtype)
-        if isinstance(self.scaler, StandardScaler):
-            return self.scaler.transform(X.toarray() if issparse(X) else X)  # training was dense
+        if isinstance(self.scaler, StandardScaler):  # whose own transform would validate X again
+            X = X.toarray() if issparse(X) else X  # training was dense
+            mean, scale = self.scaler.mean_, self.scaler.scale_
+            X = X - mean.astype(X.dtype, copy=False)
+            X /= scale.astype(X.dtype, copy=False)
+            return X
         if isinstance(self.scaler, TfidfTransformer):
             idf = self.scaler.idf_.astype(X.dtype)  # its own transform takes no NaN
             return csr_array((X.data * idf[X.indices], X.indices, X.indptr), shape=X.shape) if issparse(X) else X * idf

@@ -15,10 +15,20 @@ from sdgs._utils._progress import Task
 from sdgs.persistence._checkpoint import Checkpoint, fingerprint
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
-from sdgs.readout._pipeline import ReadoutContext, fit_regression
+from sdgs.readout._pipeline import ReadoutContext, fit_regression, shared_codes
+from sdgs.readout._ridge import Path
 from sdgs.readout._samples import Samples
 from sdgs.selection._candidate import CVResult
-from sdgs.selection._cross_fit import FoldFit, Rows, Scorer, cross_fit_scores, draw_rows, make_folds, n_cv_samples
+from sdgs.selection._cross_fit import (
+    CrossFit,
+    Rows,
+    Scorer,
+    best_penalty,
+    draw_rows,
+    make_folds,
+    middle_penalty,
+    n_cv_samples,
+)
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
 from sdgs.selection._scaling_preview import preview_scalings
 
@@ -50,7 +60,7 @@ class CandidateEvaluator:
             self._fingerprint = fingerprint(
                 samples.content, samples.shape, labels, labels.shape, shared, tuple(penalties), max_samples
             )
-        self.rows = draw_rows(n, n_cv_samples(n, k, len(penalties), max_samples), options.seed)
+        self.rows = draw_rows(n, n_cv_samples(n, k, max_samples), options.seed)
         self._all_samples, self._samples, self._labels = samples, samples.take(self.rows), labels[self.rows]
         self._context, self._penalties = context, tuple(penalties)
         self._Y = self._labels.toarray().astype(np.float64)
@@ -58,6 +68,7 @@ class CandidateEvaluator:
         self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision)
         self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
+        self._start = middle_penalty(penalties)
 
     @property
     def test_rows(self) -> Rows:
@@ -65,25 +76,41 @@ class CandidateEvaluator:
         return self.rows[self._folds.test_rows]
 
     def evaluate(
-        self, parameters: PipelineParameters, task: Task | None = None, *, max_blocks: tuple[str, ...] | None = None
+        self,
+        parameters: PipelineParameters,
+        task: Task | None = None,
+        *,
+        max_blocks: tuple[str, ...] | None = None,
+        start: float | None = None,
     ) -> CVResult:
         """Evaluate a candidate, unless a checkpoint has its result.
 
         Labels are read from ``max_blocks`` at most (None: all feature blocks). ``task`` has a part per fold, and one
-        for the choice of the penalty.
+        for the choice of the penalty, which starts at ``start`` (None: at the penalty of the last candidate).
         """
-        task, blocks = task or Task(), max_blocks or feature_block_names(parameters)
+        result = self._evaluate_or_load(
+            parameters,
+            max_blocks or feature_block_names(parameters),
+            self._start if start is None else self._penalties.index(start),
+            task or Task(),
+        )
+        self._start = self._penalties.index(result.choice.penalty)
+        return result
+
+    def _evaluate_or_load(
+        self, parameters: PipelineParameters, blocks: tuple[str, ...], start: int, task: Task
+    ) -> CVResult:
         folder = self._context.options.checkpoint
         if folder is None:
-            return self._evaluate(parameters, blocks, task)
-        checkpoint = Checkpoint(folder, "candidate", self._fingerprint, parameters, blocks)
+            return self._evaluate(parameters, blocks, start, task)
+        checkpoint = Checkpoint(folder, "candidate", self._fingerprint, parameters, blocks, start)
         arrays = checkpoint.load()
         if arrays is not None:
             try:
                 return self._restore(parameters, blocks, **arrays)
             except (IndexError, TypeError, ValueError):
                 checkpoint.warn_unusable("it does not fit the data.")
-        result = self._evaluate(parameters, blocks, task)
+        result = self._evaluate(parameters, blocks, start, task)
         choice = [self._penalties.index(result.choice.penalty), len(result.choice.read_from)]
         checkpoint.store(
             {"choice": np.array(choice, dtype=np.int64), "value": np.array([result.value]), "scores": result.scores}
@@ -106,26 +133,23 @@ class CandidateEvaluator:
         ridge = RidgeChoice(self._penalties[penalty], blocks[:n_blocks])
         return CVResult(parameters, ridge, metric_value, self.test_rows, scores)
 
-    def _evaluate(self, parameters: PipelineParameters, blocks: tuple[str, ...], task: Task) -> CVResult:
+    def _evaluate(self, parameters: PipelineParameters, blocks: tuple[str, ...], start: int, task: Task) -> CVResult:
         scaled = self._scale(parameters.scaling)
         with warnings.catch_warnings():  # the fit to all samples will warn, once
             warnings.simplefilter("ignore", ConvergenceWarning)
-            scores = cross_fit_scores(
+            cross_fit = CrossFit(
                 partial(self._fit_fold, scaled, parameters, blocks),
                 self._Y,
                 self._folds,
-                self._penalties,
                 len(blocks),
                 self._context.options.n_jobs,
                 each=partial(task.each, "fold"),
             )
         with task.part("penalties"):
-            pairs = [(depth, i) for depth in range(len(blocks)) for i in range(len(self._penalties))]
-            values = self._scorer.quick_values([scores[depth][i] for depth, i in pairs])
-            depth, i = pairs[int(np.argmax(values))]
-        best = scores[depth][i]
-        choice = RidgeChoice(self._penalties[i], blocks[: depth + 1])
-        return CVResult(parameters, choice, self._scorer.value(best), self.test_rows, to_host(best))
+            best = best_penalty(cross_fit, self._penalties, start, self._scorer)
+        choice = RidgeChoice(self._penalties[best.penalty], blocks[: best.width + 1])
+        value = self._scorer.value(best.scores)
+        return CVResult(parameters, choice, value, self.test_rows, to_host(best.scores))
 
     def _scale(self, scaling: str | None) -> Samples:
         if self._scaled is None or self._scaled[0] != scaling:  # at most one scaled copy at a time
@@ -141,7 +165,7 @@ class CandidateEvaluator:
         train: Rows,
         test: Rows,
         i: int,
-    ) -> FoldFit:
+    ) -> Path:
         features, regression, widths = fit_regression(
             scaled.take(train),
             self._labels[train],
@@ -154,8 +178,9 @@ class CandidateEvaluator:
         )
         test_samples = scaled.take(test)
         n_jobs = self._context.options.n_jobs
-        test_blocks = list(features.transform_blocks(test_samples.X, n_jobs, test_samples.norms, widths[-1]))
-        return FoldFit(regression, test_blocks, widths)
+        codes = shared_codes(test_samples.X, features, blocks, self._caches[i], "test", n_jobs)
+        test_blocks = list(features.transform_blocks(test_samples.X, n_jobs, test_samples.norms, widths[-1], codes))
+        return regression.path(test_blocks, widths)
 
     def best_scaling(self, names: Sequence[str], *, for_subspaces: bool) -> str:
         """The best of several scalings by a quick preview: see :func:`preview_scalings`."""

@@ -55,7 +55,7 @@ class CostModel:
         def evaluation(size: int) -> float:
             return cv_share * size * n_folds_used(size, self.n_folds) / self.n_folds
 
-        fit = evaluation(n_cv_samples(n, k, len(defaults.PENALTIES))) + (1 - cv_share) * n
+        fit = evaluation(n_cv_samples(n, k)) + (1 - cv_share) * n
         return evaluation(self.n_evaluated) / fit, 1.0 if self.n_evaluated < n else defaults.REFIT_SHARE * n / fit
 
     def relative_cost(self, candidate: PipelineParameters, n_train: int) -> float:

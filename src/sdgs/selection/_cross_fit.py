@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from sdgs._utils._array_api import namespace, put, to_device_of
+from sdgs._utils._threads import ThreadPool
 from sdgs.readout._calibration import evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
-from sdgs.readout._features import FEATURE_BLOCKS
-from sdgs.readout._ridge import RidgeRegression
+from sdgs.readout._ridge import Path
 from sdgs.selection import _defaults as defaults
 
 Array = NDArray[np.floating[Any]]
@@ -44,11 +44,9 @@ def n_folds_used(n: int, n_folds: int, *, enough: int = defaults.ENOUGH_TEST_SAM
     return min(n_folds, -(-enough * n_folds // n))
 
 
-def n_cv_samples(n: int, n_labels: int, n_penalties: int, maximum: int | None = None) -> int:
-    """How many of n samples candidates are evaluated on: at most ``maximum``, and as memory for scores allows."""
-    affordable = max(
-        defaults.MAX_SCORE_BYTES // (8 * len(FEATURE_BLOCKS) * n_penalties * n_labels), defaults.MIN_CV_SAMPLES
-    )
+def n_cv_samples(n: int, n_labels: int, maximum: int | None = None) -> int:
+    """How many of n samples candidates are evaluated on: at most ``maximum``, and fewer if there are many labels."""
+    affordable = max(defaults.MAX_CV_SCORES // n_labels, defaults.MIN_CV_SAMPLES)
     return min(n, maximum or defaults.MAX_CV_SAMPLES, affordable)
 
 
@@ -57,54 +55,99 @@ def draw_rows(n: int, size: int, seed: int) -> Rows:
     return np.arange(n) if n <= size else np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
 
-@dataclass(frozen=True, eq=False)
-class FoldFit:
-    """Regressions that were fitted to the training rows of a fold, and the features of its test rows, in blocks."""
+class CrossFit:
+    """The scores of the test rows of all folds, as a function of the ridge penalty.
 
-    regression: RidgeRegression
-    test_blocks: Sequence[Sequence[Any]]
-    widths: Sequence[int]
-
-    def test_scores(self, penalties: Sequence[float], n_jobs: int | None) -> list[list[Any]]:
-        """The scores of the test rows, for every width and every penalty."""
-        return self.regression.path_scores(self.test_blocks, penalties, self.widths, n_jobs)
-
-
-def cross_fit_scores(
-    fit_fold: Callable[[Rows, Rows, int], FoldFit],
-    Y: Array,
-    folds: Folds,
-    penalties: Sequence[float],
-    n_widths: int,
-    n_jobs: int | None = 1,
-    *,
-    each: Callable[[Iterable[int]], Iterable[int]] = lambda numbers: numbers,
-) -> list[list[Any]]:
-    """The scores of the test rows of all folds, for every width and every penalty.
-
-    ``fit_fold(train, test, number)`` fits features and regressions to the training rows alone: features fitted to all
-    rows predict those same rows too well, and a penalty or a threshold chosen on such scores is far off. Test rows of a
-    fold without any label in its training rows get the label frequencies. ``each`` wraps the fold numbers.
+    Parameters
+    ----------
+    fit_fold : callable
+        ``fit_fold(train, test, number)`` fits features and regressions to the training rows alone, and returns the path
+        of the test rows: features fitted to all rows predict those same rows too well, and a penalty or a threshold
+        chosen on such scores is far off.
+    Y : ndarray of shape (n, k)
+    folds : Folds
+    n_widths : int
+        The length of what a path returns.
+    n_jobs : int or None
+        Threads over folds.
+    each : callable
+        Wraps the fold numbers.
     """
-    shape, frequencies = (folds.test_rows.size, Y.shape[1]), Y.mean(axis=0)
-    scores: list[list[Any]] = [[None] * len(penalties) for _ in range(n_widths)]
-    for number in each(range(len(folds.pairs))):
-        train, test = folds.pairs[number]
-        if not Y[train].any():
-            continue
-        fold, positions = fit_fold(train, test, number), np.searchsorted(folds.test_rows, test)
-        for all_scores, of_fold in zip(scores, fold.test_scores(penalties, n_jobs), strict=True):
+
+    def __init__(
+        self,
+        fit_fold: Callable[[Rows, Rows, int], Path],
+        Y: Array,
+        folds: Folds,
+        n_widths: int,
+        n_jobs: int | None = 1,
+        *,
+        each: Callable[[Iterable[int]], Iterable[int]] = lambda numbers: numbers,
+    ) -> None:
+        self._folds, self._n_widths = folds, n_widths
+        self._frequencies, self._threads = Y.mean(axis=0), ThreadPool(n_jobs)
+        self._paths = []
+        for number in each(range(len(folds.pairs))):
+            train, test = folds.pairs[number]
+            if Y[train].any():
+                self._paths.append((np.searchsorted(folds.test_rows, test), fit_fold(train, test, number)))
+
+    def scores(self, penalty: float) -> list[Any]:
+        """One array per number of columns. Without a label in the training rows, scores are the label frequencies."""
+        shape = (self._folds.test_rows.size, self._frequencies.size)
+        all_scores: list[Any] = [None] * self._n_widths
+        parts = self._threads.map(lambda path: path[1](penalty), self._paths)
+        for (positions, _), of_fold in zip(self._paths, parts, strict=True):
             for i, values in enumerate(of_fold):
-                target = _filled(shape, frequencies, values) if all_scores[i] is None else all_scores[i]
+                target = _filled(shape, self._frequencies, values) if all_scores[i] is None else all_scores[i]
                 all_scores[i] = put(target, to_device_of(positions, values), values)
-        del fold  # before the next one is fitted
-    return [[_filled(shape, frequencies, Y) if values is None else values for values in row] for row in scores]
+        return [np.full(shape, self._frequencies) if values is None else values for values in all_scores]
 
 
 def _filled(shape: tuple[int, int], row: Array, like: Any) -> Any:
     """A matrix of equal rows, on the device of ``like``."""
     xp = namespace(like)
     return xp.asarray(xp.broadcast_to(to_device_of(row, like), shape), copy=True)
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """A ridge penalty and a number of columns, by their positions, with the cross-fitted scores and their value."""
+
+    penalty: int
+    width: int
+    value: float
+    scores: Any
+
+
+def best_penalty(cross_fit: CrossFit, penalties: Sequence[float], start: int, scorer: "Scorer") -> PathPoint:
+    """The best penalty and number of columns; of equal numbers of columns the first.
+
+    The search goes from penalty ``start`` to larger ones while they are better, and if none was, to smaller ones: the
+    metric has one maximum along the path, but for noise.
+    """
+
+    def evaluate(penalty: int) -> PathPoint:
+        scores = cross_fit.scores(penalties[penalty])
+        values = scorer.quick_values(scores)
+        width = int(np.argmax(values))
+        return PathPoint(penalty, width, values[width], scores[width])
+
+    best = evaluate(start)
+    for step in (1, -1):
+        while 0 <= best.penalty + step < len(penalties):
+            point = evaluate(best.penalty + step)
+            if point.value <= best.value:
+                break
+            best = point
+        if best.penalty != start:
+            break
+    return best
+
+
+def middle_penalty(penalties: Sequence[float]) -> int:
+    """The position of the penalty that is closest to ``START_PENALTY``, as a ratio."""
+    return int(np.argmin(np.abs(np.log(np.asarray(penalties) / defaults.START_PENALTY))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +158,7 @@ class Scorer:
     decision: Decision
 
     def value(self, scores: Any) -> float:
-        """The value of all scores."""
+        """The value of scores."""
         return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE)[0]
 
     def quick_values(self, candidates: Sequence[Any]) -> list[float]:

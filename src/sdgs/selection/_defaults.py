@@ -13,6 +13,7 @@ Recreation and -0.18 on Science: 0.00 on average.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # ridge; half decades, one factorisation each
 HUBERS = (None, 0.05, 0.025)  # residual weights; kept from earlier choices, not measured again
 RANKS = (2, 4, 8)  # dimensions of a label's subspace; a grid of factors of two around the default
+START_PENALTY = 1.0  # where the search for a penalty starts; it ends at the best of all on 9 sets x 2 seeds
 MAX_UNCONDITIONAL_RANK = 4  # larger ones only if rank * k <= max(p, n / MIN_SAMPLES_PER_DIMENSION); budget
 MIN_SAMPLES_PER_DIMENSION = 10  # budget
 ALPHAS = (0.05, 0.1, 0.2)  # group penalties; a grid of factors of two around the default
@@ -30,6 +31,7 @@ PREVIEW_ROWS = 1000  # samples of the preview that `sdgs info` shows; budget
 # --- Landmark kernel -------------------------------------------------------------------------------------------------
 DENSE_LANDMARKS = (2, 1500, 3000)  # n // 2, clipped to [1500, 3000]: as many as the time of a search allows; budget
 LARGE_DENSE_LANDMARKS = (7, 4500)  # n // 7 up to 4500 if that is more: F1 rises on a training fold of Mediamill; budget
+CLASSIFIER_LANDMARKS = 1000  # of SDGSClassifier, dense: three times the time without a kernel; budget
 SPARSE_LANDMARKS = (4, 500, 2000)  # n // 4, clipped to [500, 2000]: more gained nothing in CV on text
 MAX_SPREAD_SAMPLES = 5000  # that standard deviations are computed from; budget
 MAX_DISTANCE_LANDMARKS = 300  # that the mean distance is computed from, which gamma is relative to; budget
@@ -58,14 +60,13 @@ MIN_POSITIVES_PER_THRESHOLD = 3  # a label with fewer gets the common threshold
 
 # --- Cross-validation and search -------------------------------------------------------------------------------------
 MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on; budget
-MIN_CV_SAMPLES = 1000  # even if their scores take more than the memory below; budget
-MAX_SCORE_BYTES = 1 << 31  # of the scores of all penalties; budget
+MIN_CV_SAMPLES = 1000  # even if they have more scores than that; budget
+MAX_CV_SCORES = 7_500_000  # samples times labels, of the same; budget
 ENOUGH_TEST_SAMPLES = 10_000  # folds are held out in turn until so many samples have been predicted; budget
 MAX_COMPARED_SCORES = 1_000_000  # that two penalties are compared on; budget
 MAX_COMPARISON_CALIBRATION_SCORES = 100_000  # for the calibration that is used for this comparison alone; budget
 MIN_GAIN = 0.001  # a tenth of a point: less is within the spread over seeds, and larger models cost time
 AVERAGING_TOLERANCE = 0.01  # candidates that are worse by more than a point are not averaged
-NEARBY_PENALTIES = 2  # steps on either side of the best, when a candidate is evaluated again on more samples; budget
 
 # --- Cost model: time of a candidate relative to SDGSClassifier's defaults, fitted to measured fits -------------------
 CV_SHARE_DENSE, CV_SHARE_SPARSE = 0.75, 0.55  # of a fit's time; the rest of a sparse fit includes the scaling preview

@@ -11,10 +11,10 @@ from sdgs._utils._array_api import take_rows, to_host
 from sdgs._utils._validation import has_missing
 from sdgs.readout._features import store_compactly, take_columns
 from sdgs.readout._relevance import most_relevant_columns
-from sdgs.readout._ridge import RidgeDesign, prepare_ridge
+from sdgs.readout._ridge import Path, RidgeDesign, prepare_ridge
 from sdgs.readout._samples import ArraySamples
 from sdgs.readout._scaling import Scaling
-from sdgs.selection._cross_fit import FoldFit, Folds, Rows, Scorer, cross_fit_scores
+from sdgs.selection._cross_fit import CrossFit, Folds, Rows, Scorer, best_penalty, middle_penalty
 from sdgs.selection._defaults import PREVIEW_COLUMNS, SCALING_MARGIN
 
 
@@ -50,8 +50,8 @@ def preview_scalings(
         scaled = scaling.transform(X)[0]
         columns = most_relevant_columns([scaled], labels, max_columns)
         (Z,) = store_compactly(take_columns([scaled], columns))
-        (scores,) = cross_fit_scores(partial(_fit_fold, Z, Y, mostly_zero, n_jobs), Y, folds, penalties, 1, n_jobs)
-        return max(scorer.quick_values(scores))
+        cross_fit = CrossFit(partial(_fit_fold, Z, Y, mostly_zero, n_jobs), Y, folds, 1, n_jobs)
+        return best_penalty(cross_fit, penalties, middle_penalty(penalties), scorer).value
 
     values = {name: best_value(scaling) for name, scaling in scalings.items()}
     if is_cautious:
@@ -59,8 +59,8 @@ def preview_scalings(
     return max(values, key=lambda name: values[name])
 
 
-def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, n_jobs: int | None, train: Rows, test: Rows, _: int) -> FoldFit:
+def _fit_fold(Z: Any, Y: Any, mostly_zero: bool, n_jobs: int | None, train: Rows, test: Rows, _: int) -> Path:
     width = int(Z.shape[1])
     design = RidgeDesign((width,), slice(0, width) if mostly_zero else None)
     regression = prepare_ridge([[take_rows(Z, train)]], Y[train], design, n_jobs=n_jobs)
-    return FoldFit(regression, [[take_rows(Z, test)]], (width,))
+    return regression.path([[take_rows(Z, test)]], (width,))

@@ -12,7 +12,7 @@ from typing import Any
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, put, take, to_device_of, to_host
-from sdgs.coding._coding_problem import ROUNDING, CodingProblem
+from sdgs.coding._coding_problem import ROUNDING, CodingProblem, Dictionary
 from sdgs.coding.array_api._newton_batch import correlation_rounding, group_norms, newton
 from sdgs.coding.array_api._padded_dictionary import MAX_ROUNDS, PaddedDictionary, round_codes, solve_in_rounds
 from sdgs.coding.compiled._huber_loss import CLIP_FACTOR, clip, clipped_norms, solve_huber_loss
@@ -64,7 +64,7 @@ def solve_huber_loss_on_device(
     if rows.shape[0]:
         columns, starts = dictionary.host_layout()
         C_host = to_host(C)[columns]
-        on_host = replace(problem, C=C_host.astype(problem.C.dtype), groups=starts)
+        on_host = replace(problem, dictionary=Dictionary(C_host.astype(problem.C.dtype), starts))
         x = to_host(xp.astype(take(X, rows), dtype))
         row_codes, row_gaps, used, _ = solve_huber_loss(x, on_host, C_host @ C_host.T)
         codes = put(codes, rows, xp.astype(dictionary.pad_codes(row_codes), dtype))

@@ -21,30 +21,38 @@ _MIN_NORM = np.finfo(np.float64).tiny / np.finfo(np.float64).eps  # codes of sma
 _MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is formed: 512 MiB
 
 
+@blas_on_one_thread
 def code_on_host(
-    X: Any, problem: CodingProblem, n_jobs: int | None = None, *, max_gram_size: int = _MAX_GRAM_SIZE
+    X: Any,
+    problem: CodingProblem,
+    n_jobs: int | None = None,
+    *,
+    dense: bool = False,
+    max_gram_size: int = _MAX_GRAM_SIZE,
 ) -> GroupCodes:
-    """See :func:`sdgs.group_lasso`."""
+    """See :func:`sdgs.group_lasso`. With ``dense`` the codes are an array."""
     (n, p), R = X.shape, len(problem.C)
-    C = problem.C.astype(np.float64, copy=False)
     has_gram = max_gram_size >= R or problem.huber_loss
-    pinv = np.linalg.pinv(C, rcond=problem.rank_tolerance) if problem.alpha == 0 and R > 0 else None
-    code = _BlockCoder(problem, C @ C.T if has_gram else None, pinv)
+    pinv = problem.dictionary.pinv if problem.alpha == 0 and R > 0 else None
+    code = _BlockCoder(problem, problem.dictionary.gram if has_gram else None, pinv, dense)
     stays_sparse = issparse(X) and not problem.huber_loss and has_gram
     row_bytes = 16 * (R + (0 if stays_sparse else p) + 1)
-    step = int(np.clip(_BLOCK_BYTES // row_bytes, 1, _MAX_BLOCK_ROWS))
+    step = min(max(_BLOCK_BYTES // row_bytes, 1), _MAX_BLOCK_ROWS)
+    if n <= step:
+        return problem.to_group_codes(*code(X))
     blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    n_jobs = n_threads(n_jobs) if len(blocks) > 1 else 1
-    with blas_on_one_thread:
-        if n_jobs > 1:  # with another backend of joblib the blocks run wherever it sends them
-            parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
-        else:
-            parts = [code(X[rows]) for rows in blocks]
+    n_jobs = n_threads(n_jobs)
+    if n_jobs > 1:  # with another backend of joblib the blocks run wherever it sends them
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(code)(X[rows]) for rows in blocks)
+    else:
+        parts = [code(X[rows]) for rows in blocks]
 
     codes, gaps, n_iter, residuals = zip(*parts, strict=True)
-    residual = None if problem.mu is None else csr_array(vstack(residuals, format="csr"))
     return problem.to_group_codes(
-        csr_array(vstack(codes, format="csr")), np.concatenate(gaps), np.concatenate(n_iter), residual
+        np.concatenate(codes) if dense else csr_array(vstack(codes, format="csr")),
+        np.concatenate(gaps),
+        np.concatenate(n_iter),
+        None if problem.mu is None else csr_array(vstack(residuals, format="csr")),
     )
 
 
@@ -55,15 +63,23 @@ class _BlockCoder:
     problem: CodingProblem
     gram: Floats | None  # C C^T, unless it would be too large
     pinv: Array | None
+    dense: bool  # whether the codes are returned dense
 
-    def __call__(self, x: Any) -> tuple[csr_array, Floats, Integers, csr_array | None]:
+    def __call__(self, x: Any) -> tuple[Any, Floats, Integers, csr_array | None]:
         """Codes, gaps, iterations and residuals."""
-        problem, dtype = self.problem, x.dtype
-        if problem.huber_loss:
+        residual = None
+        if self.problem.huber_loss:
             assert self.gram is not None
-            codes, gap, n_iter, s = solve_huber_loss(x, problem, self.gram)
-            residual = None if problem.mu is None else _to_csr(s.astype(dtype, copy=False))
-            return _to_csr(codes), gap, n_iter, residual
+            codes, gap, n_iter, s = solve_huber_loss(x, self.problem, self.gram)
+            if self.problem.mu is not None:
+                residual = to_csr(s.astype(x.dtype, copy=False))
+        else:
+            codes, gap, n_iter = self._code_complete_rows(x)
+        return codes if self.dense else to_csr(codes), gap, n_iter, residual
+
+    def _code_complete_rows(self, x: Any) -> tuple[Array, Floats, Integers]:
+        """Codes without a residual."""
+        dtype = x.dtype
         x = x.astype(np.float64, copy=False)
         norms = safe_row_norms(x)
         if norms is None or self.pinv is not None:
@@ -74,14 +90,12 @@ class _BlockCoder:
         if not np.isfinite(norms).all():
             raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
         if self.pinv is not None:
-            codes, gap, n_iter = self._least_squares(x, norms, dtype)
-        else:
-            codes, gap, n_iter = self._solve_squared_loss(x, norms, divisors, dtype)
-        return _to_csr(codes), gap, n_iter, None
+            return self._least_squares(x, norms, dtype)
+        return self._solve_squared_loss(x, norms, divisors, dtype)
 
     def _least_squares(self, x: Any, norms: Array, dtype: Any) -> tuple[Array, Floats, Integers]:
         """The case alpha = 0, for unit rows. The part of their error in the row space of C is the gap."""
-        C, pinv = self.problem.C.astype(np.float64, copy=False), self.pinv
+        C, pinv = self.problem.dictionary.C_float64, self.pinv
         codes = _codes_of_rows(np.asarray(x @ pinv), norms, dtype)
         x = x.toarray() if issparse(x) else x
 
@@ -95,13 +109,13 @@ class _BlockCoder:
 
     def _solve_squared_loss(self, x: Any, norms: Array, divisors: Array, dtype: Any) -> tuple[Array, Floats, Integers]:
         """Codes of rows that are divided by ``divisors`` to have unit norm."""
-        problem, C = self.problem, self.problem.C.astype(np.float64, copy=False)
+        problem, C = self.problem, self.problem.dictionary.C_float64
         c = np.ascontiguousarray(x @ C.T)
         c /= divisors[:, None]
         with np.errstate(over="ignore"):
             # A row of norm s has s times the code of its unit row under alpha / s. Correlations of unit rows are at
             # most 1, so that the code is zero above 2 as well; the value for a zero row does not matter.
-            alphas = np.clip(problem.alpha / np.where(norms > 0, norms, 1.0), MIN_RELATIVE_ALPHA, 2.0)
+            alphas = (problem.alpha / np.where(norms > 0, norms, 1.0)).clip(MIN_RELATIVE_ALPHA, 2.0)
         arguments = (problem.starts, alphas, problem.solver_tol, problem.max_iter)
         is_rounded = dtype == np.float32 or norms.min(where=norms > 0, initial=1.0) < _MIN_NORM
         original_c = c.copy() if is_rounded else c  # the solver overwrites c
@@ -134,7 +148,7 @@ def _codes_of_unit_rows(codes: Array, norms: Array) -> Floats:
     return codes.astype(np.float64, copy=False) / np.where(norms > 0, norms, 1.0)[:, None]
 
 
-def _to_csr(A: Array) -> csr_array:
+def to_csr(A: Array) -> csr_array:
     """A as CSR; faster than scipy, which makes several passes over A."""
     indices = np.flatnonzero(A != 0)  # of booleans: five times as fast as of floats
     indptr = np.searchsorted(indices, np.arange(len(A) + 1) * A.shape[1])

@@ -19,7 +19,7 @@ def solve_by_gram(c: Floats, G: Floats, starts: Integers, alphas: Floats, tol: f
     if R == 0:
         return c, gap, n_iter
     floats, ints = np.empty((16, R + 1)), np.empty((5, R + 1), dtype=np.int64)
-    size, row = min(R, 32 * int(np.diff(starts).max())), 0
+    size, row = min(R, 32 * int((starts[1:] - starts[:-1]).max())), 0
     while True:
         square = np.empty((4, size, size))
         row = solve_rows(row, c, G, starts, alphas, tol, max_iter, gap, n_iter, square, floats, ints)

@@ -55,7 +55,7 @@ def add_start(R: Any, rows: Any, X: Any, weight: Any) -> None:
 
 
 def start_labels(R: Any, rows: Any, U: Any, C: Any, A: Any) -> None:
-    """The first step, in place, from Gaussian matrices A (b, p, w), w >= r, with a Rayleigh-Ritz step; U and C are 0."""
+    """The first step, from Gaussian matrices A (b, p, w), w >= r, with a Rayleigh-Ritz step, in place; U and C are 0."""
     import torch
 
     At = A.mT.contiguous()
@@ -107,7 +107,7 @@ def _tiles(b: int, m: int, p: int) -> tuple[dict[str, int], int, int]:
 
 if triton is not None:
     # Triton needs annotations of its own. In its functions a tuple grows by the sum of tuples alone.
-    # ruff: noqa: ANN001, ANN202, RUF005
+    # ruff: noqa: RUF005
 
     @triton.jit
     def _row_tile(rows, label, m, tile, tiles_per_program, TILE_ROWS: tl.constexpr):

@@ -189,7 +189,7 @@ def _decode_search(model: Any, content: Any) -> None:
         raise ValueError("the best score of its search is not a number.")
     parameters = model._pipelines[0].features.parameters
     model.cv_results_, model.best_score_, model.best_params_ = results, score, parameters.as_dict()
-    model.gamma_, model.n_components_, model.alpha_ = parameters.gamma, parameters.n_components, parameters.alpha
+    model.n_components_, model.alpha_ = parameters.n_components, parameters.alpha
 
 
 def _decode_given_names(model: Any, content: Any, sizes: dict[str, int]) -> None:
