@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from importlib import import_module
 from itertools import repeat
 from operator import add
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import device, is_torch_array
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import CudaGraphRunner, copy_into, namespace, put, take, to_device_of, to_host
@@ -19,7 +20,6 @@ from sdgs.decomposition._block_updates import Array, Indices, slices, update_res
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import draws_projection, refines_random_start, starts_from_last_subspace
-from sdgs.decomposition.backends import _fused_label_step
 
 _Parts = Callable[[], Iterable[tuple[slice, Any]]]  # gives N part by part: a slice of a batch's rows, and N there
 
@@ -77,6 +77,7 @@ class ArrayApiAlternation(AlternationState):
         self.S_values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
         self._graph_runner = CudaGraphRunner(X)
+        self._fused = _fused_label_step(X)
 
     def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
         """The labels of a level, stacked with those of the same rank and up to twice the size."""
@@ -123,10 +124,10 @@ class ArrayApiAlternation(AlternationState):
         if self._is_fused(batch.C.shape[1]):
             arrays = self.R, batch.rows, batch.U, batch.C
             if A is None:
-                _fused_label_step.update_labels(*arrays)
+                self._fused.update_labels(*arrays)
             else:
-                _fused_label_step.add_start(self.R, batch.rows, self.X, self.start_weight)
-                _fused_label_step.start_labels(*arrays, A)
+                self._fused.add_start(self.R, batch.rows, self.X, self.start_weight)
+                self._fused.start_labels(*arrays, A)
             return
         if self.sweeps == 0:
             self._add_start(batch)
@@ -144,7 +145,8 @@ class ArrayApiAlternation(AlternationState):
 
     def _is_fused(self, r: int) -> bool:
         """Whether the steps of labels of this rank are compiled."""
-        return self.problem.solver == "brp" and _fused_label_step.is_available_for(self.X, r)
+        is_default = self.problem.solver == "brp"
+        return is_default and self._fused is not None and bool(self._fused.supports(r, self.X.shape[1]))
 
     def _gaussian_matrices(self, batch: _Batch) -> Array:
         """The random projections of the labels (b, p, w), on the host."""
@@ -256,6 +258,16 @@ def _row_squares(block: Any) -> Any:
     """The sum of the squares of each row, computed in the precision of the block and returned in float64."""
     xp = namespace(block)
     return xp.astype(xp.sum(block * block, axis=1), xp.float64)
+
+
+def _fused_label_step(X: Any) -> Any:
+    """The module of label steps in few kernels, or None: it is for float32 on a CUDA device, and needs Triton."""
+    if not is_torch_array(X) or not X.is_cuda or X.element_size() != 4:
+        return None
+    try:
+        return import_module("sdgs.decomposition.backends._fused_label_step")
+    except ImportError:
+        return None
 
 
 def _all_to_host(arrays: Sequence[Any]) -> list[NDArray[Any]]:
