@@ -25,3 +25,17 @@ def test_sparse_and_dense_rows_agree(dtype):
     (dense, dense_norms), (sparse, sparse_norms) = unit_rows(X), unit_rows(csr_array(X))
     np.testing.assert_allclose(sparse.toarray(), dense, rtol=1e-6)
     np.testing.assert_allclose(sparse_norms, dense_norms, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, csr_array])
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
+def test_rows_of_any_scale_and_form(form, scale):
+    """Rows without an entry, at the end too; the argument does not change."""
+    X = scale * np.array([[0.0, 0, 0], [3, 0, -4], [0, 0, 2], [0, 0, 0]])
+    matrix = form(X)
+    unit, norms = unit_rows(matrix)
+    np.testing.assert_allclose(
+        unit.toarray() if form is csr_array else unit, [[0, 0, 0], [0.6, 0, -0.8], [0, 0, 1], [0, 0, 0]]
+    )
+    np.testing.assert_allclose(norms, scale * np.array([0.0, 5, 2, 0]))
+    np.testing.assert_array_equal(matrix.toarray() if form is csr_array else matrix, X)

@@ -94,6 +94,21 @@ def test_predict_rejects_files_that_do_not_match_the_model(run, songs, tmp_path)
     assert run("predict", songs / "songs.sdgs", "absent.csv").stderr.startswith("absent.csv: there is no such file")
 
 
+def test_samples_that_are_too_large_for_the_model_give_one_error(run, songs, tmp_path):
+    settings = (word for setting in ("scaling=None", "gamma=None", "penalty=0.01") for word in ("--set", setting))
+    run("fit", songs / "train.csv", "-l", "is_*", *settings, "-o", "unscaled.sdgs")
+    names, *rows = (songs / "test.csv").read_text().splitlines()
+    place = names.split(",").index("f3")
+    cells = rows[0].split(",")
+    cells[place] = "1.7e308"
+    (tmp_path / "large.csv").write_text("\n".join([names, ",".join(cells)]))
+    for command in ("predict", "explain"):
+        result = run(command, "unscaled.sdgs", "large.csv")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "overflow" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("signal_number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_nothing_is_left(songs, tmp_path, signal_number, status):

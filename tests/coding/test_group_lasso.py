@@ -14,6 +14,7 @@ from reference import certificate, group_lasso_by_proximal_gradient, objective
 from sdgs import group_lasso
 from sdgs.coding import group_norms
 from sdgs.coding._coding_problem import CodingProblem, Dictionary
+from sdgs.coding._group_lasso import code_samples, stack_components
 from sdgs.coding.compiled import _squared_loss
 from sdgs.coding.compiled._host_coder import code_on_host
 from sdgs.coding.compiled._squared_loss import solve_by_gram
@@ -388,3 +389,22 @@ def test_random_problems_are_certified():
     count, messages = count_violations(random_problem, 400)
     assert messages == []
     assert count["fine"] == 400
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("mu", [None, 0.2])
+@pytest.mark.parametrize("n", [1, 20, 2500])
+def test_dense_codes_are_those_of_the_public_function(subspaces, dtype, mu, n):
+    """Also in several blocks of rows, and with a dictionary that is used twice."""
+    components = [*subspaces(3, 2, 9), np.zeros((0, 9)), *subspaces(1, 4, 9, seed=5)]
+    X = np.random.default_rng(0).standard_normal((n, 9)).astype(dtype)
+    dictionary = stack_components(components, dtype)
+    for alpha in (0.2, 0.4):
+        expected = group_lasso(X, components, alpha, huber=mu, tol=1e-5)
+        result = code_samples(X, CodingProblem(dictionary, alpha, mu, mu is not None, 1e-5), None, dense=True)
+        np.testing.assert_array_equal(result.codes, expected.codes.toarray())
+        np.testing.assert_array_equal(result.gap, expected.gap)
+        np.testing.assert_allclose(result.l1_norms(), expected.l1_norms(), rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(group_norms(result), group_norms(expected).toarray(), rtol=1e-6, atol=1e-12)
+        assert result.l1_norms().dtype == dtype
+        assert (result.residual is None) == (mu is None)

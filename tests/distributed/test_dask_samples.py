@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 from scipy.sparse import csr_array, issparse
 
 from distributed_data import Data, make_data
@@ -69,6 +70,15 @@ def test_columns_and_samples_of_word_counts_are_weighted_as_in_memory(word_count
     options = {"n_components": 2, "scaling": "rows", "penalty": 3.0, "random_state": 0}
     actual, expected = (SDGSClassifier(**options).fit(X, csr_array(data.Y)) for X in (data.as_dask(), data.X))
     assert_same_model(actual, expected, data)
+
+
+def test_statistics_do_not_depend_on_the_number_of_workers():
+    X = da.from_array(np.random.default_rng(0).standard_normal((500, 7)) + 1e3, chunks=(37, -1))
+    first = DaskSamples(X).column_statistics
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+        second = DaskSamples(X).column_statistics
+    np.testing.assert_array_equal(first.mean, second.mean)
+    np.testing.assert_array_equal(first.variance, second.variance)
 
 
 def test_a_1d_target():

@@ -119,3 +119,31 @@ def test_the_html_view_links_to_the_documentation(address, monkeypatch):
         assert SDGSClassifier()._get_doc_link() == (page if address else "")
     finally:
         _base.documentation_url.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_predictions_do_not_depend_on_how_an_array_is_passed(digits, model, dtype):
+    """Plain arrays are not validated by scikit-learn."""
+    X = digits[1].X[:7].astype(dtype)
+    expected = model.decision_function(X)
+    wide = np.repeat(X, 2, axis=1)[:, ::2]
+    for same in (np.asfortranarray(X), wide, np.ma.array(X, mask=False)):
+        np.testing.assert_array_equal(model.decision_function(same), expected)
+    np.testing.assert_allclose(model.decision_function(X.tolist()), expected, atol=1e-2)  # float64
+    for row, scores in zip(X, expected, strict=True):
+        np.testing.assert_allclose(model.decision_function(row[None])[0], scores, atol=1e-4)
+
+
+def test_arrays_are_validated_before_prediction(digits, model):
+    X = digits[1].X[:7].copy()
+    for wrong, message in ((X[:, 1:], "63 features"), (X[0], "1D array"), (X[:0], "0 sample"), (X[None], "dim 3")):
+        with pytest.raises(ValueError, match=message):
+            model.predict(wrong)
+    X[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(X)
+    named = SDGSClassifier(random_state=0).fit(
+        pd.DataFrame(X[1:], columns=[f"x{i}" for i in range(64)]), digits[1].Y[1:7]
+    )
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        named.predict(X[1:])

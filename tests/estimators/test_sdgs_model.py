@@ -1,15 +1,19 @@
 """What both classifiers share: cleaned samples, and the parameters that are checked."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from corruption import with_missing_entries, with_spikes
 from helpers import in_small_blocks
-from sdgs import SDGSClassifier, SDGSClassifierCV, decompose
+from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso, load
 from sdgs.datasets import make_label_subspaces
 
 
@@ -76,3 +80,61 @@ def test_many_samples_are_predicted_by_blocks(digits, readout, form):
     assert issparse(actual) == (form is csr_array)
     np.testing.assert_array_equal(*(Y.toarray() if issparse(Y) else Y for Y in (actual, expected)))
     assert [block.shape[0] for block in blockwise._row_blocks(X)] == [1024, 1024, 452]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "contributions", "explain"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize(("scaling", "options"), [(None, {}), ("columns", {}), ("columns", {"huber": 0.5})])
+def test_samples_that_overflow_in_the_model_are_rejected(method, form, scaling, options):
+    data = make_label_subspaces(60, 8, 3, n_components=1, noise=0.1, random_state=0)
+    options = {"gamma": None, "penalty": 0.01} | options
+    model = SDGSClassifier(1, scaling=scaling, **options, random_state=0).fit(data.X * 0.1, data.Y)
+    X = data.X[:5] / np.abs(data.X[:5]).max()
+    getattr(model, method)(form(X))
+    with pytest.raises(
+        ValueError, match=r"X has (entries that are too large for this model|rows whose norm overflows)"
+    ):
+        getattr(model, method)(form(X * 1.7e308))
+
+
+@pytest.mark.parametrize("options", [{}, {"readout": "norm"}], ids=str)
+def test_rows_of_unit_norm_are_predicted_at_any_scale(options):
+    data = make_label_subspaces(60, 8, 3, n_components=1, noise=0.1, random_state=0)
+    model = SDGSClassifier(1, scaling="rows", **options, random_state=0).fit(data.X, data.Y)
+    X = data.X[:5] / np.abs(data.X[:5]).max()
+    for scale in (2.0**1023, 2.0**-900):
+        np.testing.assert_allclose(model.decision_function(X * scale), model.decision_function(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"huber": 0.1}, {"gamma": 1.0}, {"readout": "norm"}])
+def test_what_is_prepared_at_the_first_prediction_is_no_state(options, tmp_path):
+    """A model is the same before and after it, and so are its copies."""
+    data = make_label_subspaces(120, 15, 3, n_components=2, random_state=0)
+    model = SDGSClassifier(2, scaling="rows", random_state=0, **options).fit(data.X, data.Y)
+    before, keys = pickle.dumps(model), set(vars(model))
+    expected = model.decision_function(data.X)
+    assert pickle.dumps(model) == before
+    assert set(vars(model)) == keys
+    model.save(tmp_path / "model.sdgs")
+    others = [pickle.loads(before), copy.copy(model), copy.deepcopy(model), load(tmp_path / "model.sdgs")]
+    for other in (*others, clone(model).fit(data.X, data.Y)):
+        np.testing.assert_array_equal(other.decision_function(data.X), expected)
+    with pytest.raises(ValueError, match="alpha must be"):
+        model.set_params(alpha=-1).predict(data.X[:1])
+    model.set_params(alpha=0.1)
+    np.testing.assert_array_equal(model.decision_function(data.X), expected)
+    half = model.fit(data.X[:60], data.Y[:60])
+    again = clone(model).fit(data.X[:60], data.Y[:60])
+    np.testing.assert_array_equal(half.decision_function(data.X), again.decision_function(data.X))
+
+
+def test_with_the_norm_readout_alpha_and_threshold_may_change_after_a_prediction():
+    data = make_label_subspaces(120, 15, 3, n_components=2, random_state=0)
+    model = SDGSClassifier(2, readout="norm", scaling="rows", random_state=0).fit(data.X, data.Y)
+    model.predict(data.X)
+    unit = data.X / np.linalg.norm(data.X, axis=1, keepdims=True)
+    for alpha in (0.3, 0.05):
+        model.set_params(alpha=alpha, threshold=2 * alpha)
+        norms = group_lasso(unit, model.components_, alpha, tol=1e-4).l1_norms()
+        np.testing.assert_allclose(model.decision_function(data.X), norms, atol=1e-3)
+        np.testing.assert_array_equal(model.predict(data.X), model.decision_function(data.X) >= 2 * alpha)

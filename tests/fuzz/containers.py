@@ -95,7 +95,7 @@ def _change_array(name, header, arrays, rng):
     elif draw < 0.35 and isinstance(entry.get("shape"), list):
         shape = entry["shape"]
         entry["shape"] = pick(rng, ([], [0], [1, 1], shape[::-1], [*shape, 1], [0, 2**40], [0, 2**48], [2**62, 4]))
-    elif entry.get("dtype") in _DTYPES:
+    elif isinstance(entry.get("dtype"), str) and entry["dtype"] in _DTYPES:
         dtype, raw = np.dtype(_DTYPES[entry["dtype"]]), arrays[name]
         array = np.frombuffer(raw[: len(raw) // dtype.itemsize * dtype.itemsize], dtype=dtype).copy()
         if draw < 0.45:

@@ -204,6 +204,8 @@ def csv_file(rng):
         rows = [[pick(rng, ODD_NAMES[:12]) + " words", *row] for row in rows]
     text = io.StringIO()
     quoting = pick(rng, (csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    if any(other in name for name in header for other in ",;\t|"):  # otherwise it would be ambiguous
+        quoting = csv.QUOTE_ALL
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
     writer.writerow(header)
     writer.writerows(rows)

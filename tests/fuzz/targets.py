@@ -10,7 +10,6 @@
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 # Modules of this package, and their shares of the cases.
@@ -24,9 +23,8 @@ SHARES = {
     "command_line": 8,
     "command_line_process": 0.05,
     "report_pages": 1,
+    "numerics": 2,
 }
-if find_spec("certificates"):
-    SHARES["numerics"] = 2
 
 
 def load_target(name: str) -> ModuleType:

@@ -1,7 +1,9 @@
 """What all methods have in common."""
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -49,3 +51,19 @@ def test_bad_parameters_are_rejected(small, estimator, message):
     X, Y, _ = small
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, Y)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e305])
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+@pytest.mark.parametrize("estimator", [BinaryRelevance(), MLkNN(3), MDDM(2)], ids=repr)
+def test_features_whose_squares_overflow_are_rejected(small, estimator, convert, scale):
+    X, Y, _ = small
+    with pytest.raises(ValueError, match=r"X has entries that are too large .* Scale X first"):
+        estimator.fit(convert(X * scale), Y)
+
+
+def test_samples_without_distances_are_rejected(small):
+    X, Y, X_test = small
+    model = MLkNN(3).fit(X, Y)
+    with pytest.raises(ValueError, match="X has entries that are too large for distances"):
+        model.predict(X_test * 1e160)

@@ -1,5 +1,7 @@
 """Comparing models to the last bit, and writing model files with changed content."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
@@ -42,6 +44,8 @@ def assert_same(a, b):
         assert len(a) == len(b)
         for item_of_a, item_of_b in zip(a, b, strict=True):
             assert_same(item_of_a, item_of_b)
+    elif is_dataclass(a):  # fields alone: an object may keep what it has computed from them
+        assert_same(*({field.name: getattr(one, field.name) for field in fields(one)} for one in (a, b)))
     elif hasattr(a, "__dict__") and not isinstance(a, np.dtype):
         assert_same(dict(sorted(vars(a).items())), dict(sorted(vars(b).items())))
     else:

@@ -29,8 +29,10 @@ def test_archived_models_predict_the_same(name):
         predicted = model.predict(samples)
         assert to_array(predicted).dtype == labels.dtype
         np.testing.assert_array_equal(to_array(predicted), labels)
-        # The file may have been written on a machine whose BLAS rounds sums of products differently.
-        np.testing.assert_allclose(model.decision_function(samples), scores, rtol=1e-6, atol=1e-8)
+        # The file may have been written on a machine whose BLAS rounds sums of products differently. Norms are those
+        # of codes, which a relative gap of 1e-6 determines up to sqrt(2e-6) of the norm of a sample, here 1.
+        atol = 1.5e-3 if name.endswith("norm") else 1e-8
+        np.testing.assert_allclose(model.decision_function(samples), scores, rtol=1e-6, atol=atol)
 
 
 @pytest.mark.parametrize("name", NAMES)

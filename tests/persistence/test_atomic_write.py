@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import stat
 import threading
 from contextlib import contextmanager
@@ -10,22 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from full_disk import file_size_limit
 from sdgs.persistence._atomic_write import write_atomically
-
-resource = pytest.importorskip("resource")  # not on Windows
-
-
-@contextmanager
-def file_size_limit(n_bytes):
-    """A disk that is full after so many bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 @contextmanager

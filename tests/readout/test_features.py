@@ -1,5 +1,7 @@
 """Features that labels are read from."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +10,13 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from regressions import dense, options, ridge_path
-from sdgs import SDGSClassifier
+from sdgs import SDGSClassifier, group_lasso
+from sdgs.coding import cleaned_samples, group_norms
 from sdgs.datasets import make_composite_digits
 from sdgs.readout._features import fit_features
 from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._samples import ArraySamples
+from sdgs.selection._defaults import CODE_TOL, CODE_TOL_FLOAT32
 
 
 def scaled(X):
@@ -139,3 +143,35 @@ def test_what_parameters_have_in_common_is_fitted_once(words):
     assert not np.array_equal(features[0].kernel.landmarks, features[2].kernel.landmarks)
     fit_features(scaled(X), Y, replace(first, huber=0.1), options(20), cache=cache)
     assert len(cache) == 3  # one decomposition, and the kernel of cleaned samples differs
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 8, 500])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_codes_are_those_of_the_public_function(words, form, n, dtype):
+    """However many samples there are; with missing entries, and with another alpha than that of the fit."""
+    X, Y = form(words[0].toarray().astype(dtype)), words[1]
+    features = fit_features(scaled(X), Y, PipelineParameters(None, 40, 0.1), options())
+    X = X[:n].copy()
+    tol = CODE_TOL if dtype == np.float64 else CODE_TOL_FLOAT32
+    for alpha in (None, 0.3):
+        expected = group_lasso(X, features.decomposition.components, alpha or 0.1, tol=tol).codes.toarray()
+        np.testing.assert_array_equal(dense([features.encode(X, None, alpha=alpha).codes]), expected)
+    (X.data if form is csr_array else X)[:1] = np.nan
+    with pytest.raises(ValueError, match="alpha must be positive"):
+        features.encode(X, None, alpha=0)
+    expected = group_lasso(X, features.decomposition.components, 0.1, tol=tol)
+    np.testing.assert_array_equal(dense([features.encode(X, None).codes]), expected.codes.toarray())
+    blocks = next(features.transform_blocks(X, None))
+    cleaned = cleaned_samples(X, expected, features.decomposition.components)
+    np.testing.assert_allclose(dense(blocks), dense([cleaned, expected.codes, group_norms(expected)]), rtol=1e-6)
+
+
+def test_what_is_prepared_at_first_use_is_not_pickled(words):
+    X, Y = words[0].toarray(), words[1]
+    features = fit_features(scaled(X), Y, PipelineParameters(None, 4, 0.1), options())
+    fresh = pickle.dumps(replace(features))
+    expected = dense(next(features.transform_blocks(X[:9], None)))
+    assert pickle.dumps(features) == fresh
+    for other in (pickle.loads(fresh), copy.deepcopy(features), replace(features), features.for_prediction()):
+        np.testing.assert_array_equal(dense(next(other.transform_blocks(X[:9], None))), expected)

@@ -190,10 +190,10 @@ def test_a_norm_that_is_nan_counts_as_very_large(samples):
 
 
 def test_the_number_of_landmarks():
-    assert [landmark_number("auto", n, sparse=False) for n in (30, 1400, 4000, 10**4)] == [30, 1400, 2000, 3000]
-    assert [landmark_number("auto", n, sparse=False) for n in (24_500, 10**6)] == [3500, 4500]
-    assert [landmark_number("auto", n, sparse=True) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
-    assert [landmark_number(np.int64(50), n, sparse=False) for n in (30, 100)] == [30, 50]
+    assert [landmark_number("many", n) for n in (30, 1400, 4000, 10**4)] == [30, 1400, 2000, 3000]
+    assert [landmark_number("many", n) for n in (24_500, 10**6)] == [3500, 4500]
+    assert [landmark_number("auto", n) for n in (30, 800, 3000, 10**6)] == [30, 500, 750, 2000]
+    assert [landmark_number(np.int64(50), n) for n in (30, 100)] == [30, 50]
 
 
 @pytest.mark.parametrize("distance", [0, 1e-13, 1e-9])

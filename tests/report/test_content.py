@@ -225,6 +225,16 @@ def test_content_is_json_and_cannot_end_the_script(fitted, tmp_path):
     assert json.loads(text)["labels"] == [bad] * 6
 
 
+def test_names_that_utf_8_or_a_page_cannot_hold_are_escaped_in_it_and_kept_in_its_data(fitted, tmp_path):
+    model, X, Y = fitted
+    bad = "\ud800 \x00 \u202e"
+    path = write_model_report(model, X, Y, tmp_path / "page.html", label_names=[bad] * 6, title=bad)
+    page = path.read_text(encoding="utf-8")
+    assert r"<title>\ud800 \x00 \u202e</title>" in page
+    (text,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(text)["labels"] == [bad] * 6
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

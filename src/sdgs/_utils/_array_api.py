@@ -16,7 +16,6 @@ from scipy import special
 from scipy.sparse import issparse
 from sklearn import get_config
 
-
 _NUMPY_TYPES = (np.ndarray, np.generic)
 
 

@@ -21,32 +21,70 @@ def unit_rows(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
     """
     if not on_host(X):
         return _unit_rows_on_device(X)
-    step = max(_BLOCK_ENTRIES // max(X.shape[1], 1), 1)
-    if not issparse(X) and X.shape[0] <= step:
-        return _unit_block(X)
-    X = X.copy()
-    if issparse(X):  # as many stored entries, if all rows have about as many
-        step = max(int(_BLOCK_ENTRIES * X.shape[0] / max(X.nnz, 1)), 1)
-    parts = [_row_sizes(X[start : start + step]) for start in range(0, X.shape[0], step)]
-    largest, norms = (np.concatenate([part[i] for part in parts] or [np.empty(0, dtype=X.dtype)]) for i in (0, 1))
-    _divide_rows(X, largest)
-    _divide_rows(X, norms)
-    with np.errstate(over="ignore"):
-        return X, largest * norms
-
-
-def _unit_block(X: Any) -> tuple[Any, NDArray[np.floating[Any]]]:
-    """The same for few rows of a dense array: in as few passes as possible."""
-    largest = np.abs(X).max(axis=1, initial=0)
-    if np.isnan(largest).any():
-        largest, norms = _row_sizes(X)
-        X = X / _nonzero(largest, X.dtype)[:, None]
+    (n, p), dtype = X.shape, X.dtype
+    largest, norms = np.empty(n, dtype=dtype), np.empty(n, dtype=dtype)
+    if issparse(X):
+        data = np.empty_like(X.data)
+        for rows in _row_blocks(n, X.nnz):
+            entries = slice(X.indptr[rows.start], X.indptr[rows.stop])
+            indptr = X.indptr[rows.start : rows.stop + 1] - X.indptr[rows.start]
+            largest[rows], norms[rows] = _scale_sparse_rows(X.data[entries], indptr, p, data[entries])
+        unit = csr_array((data, X.indices, X.indptr), shape=X.shape)
     else:
-        X = X / _nonzero(largest, X.dtype)[:, None]
-        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
-    X /= _nonzero(norms, X.dtype)[:, None]
+        unit = np.empty((n, p), dtype=dtype)
+        for rows in _row_blocks(n, n * p):
+            largest[rows], norms[rows] = _scale_dense_rows(X[rows], unit[rows])
     with np.errstate(over="ignore"):
-        return X, largest * norms
+        return unit, largest * norms
+
+
+def _row_blocks(n: int, n_entries: int) -> list[slice]:
+    """Blocks of rows with a limited number of entries, if all rows have about as many."""
+    step = max(_BLOCK_ENTRIES * n // max(n_entries, 1), 1)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _scale_dense_rows(X: Any, out: Any) -> tuple[Any, Any]:
+    """Write rows of unit norm; returns the largest magnitude of each row, and the norm of the row divided by it."""
+    largest, missing = np.abs(X).max(axis=1, initial=0), None
+    if np.isnan(largest).any():
+        missing = np.isnan(X)
+        largest = np.abs(X).max(axis=1, initial=0, where=~missing)
+    np.divide(X, _nonzero(largest)[:, None], out=out)
+    values = out if missing is None else np.where(missing, 0, out)
+    squares = np.einsum("ij,ij->i", values, values)
+    norms = np.sqrt(squares if missing is None else _of_all_entries(squares, missing.sum(axis=1), X.shape[1]))
+    out /= _nonzero(norms.astype(X.dtype, copy=False))[:, None]
+    return largest, norms
+
+
+def _scale_sparse_rows(data: Any, indptr: Any, p: int, out: Any) -> tuple[Any, Any]:
+    """The same for the stored entries of rows with ``p`` columns."""
+    missing = np.isnan(data)
+    values, counts = np.where(missing, 0, data), np.diff(indptr)
+    largest = _reduce_rows(np.maximum, np.abs(values), indptr)
+    divisors = np.repeat(_nonzero(largest), counts)
+    np.divide(data, divisors, out=out)
+    values /= divisors
+    squares = _reduce_rows(np.add, np.square(values, dtype=np.float64), indptr)
+    if missing.any():
+        squares = _of_all_entries(squares, _reduce_rows(np.add, missing.astype(np.intp), indptr), p)
+    norms = np.sqrt(squares).astype(data.dtype, copy=False)
+    out /= np.repeat(_nonzero(norms), counts)
+    return largest, norms
+
+
+def _of_all_entries(squares: Any, n_missing: Any, p: int) -> Any:
+    """Sums of squares of the observed entries of rows, extrapolated to all ``p`` entries."""
+    return squares * (p / np.maximum(p - n_missing, 1))
+
+
+def _reduce_rows(reduction: np.ufunc, values: Any, indptr: Any) -> Any:
+    """The reduction of the stored entries of each row; 0 for a row without entries."""
+    result, is_stored = np.zeros(indptr.size - 1, dtype=values.dtype), indptr[1:] > indptr[:-1]
+    if is_stored.any():
+        result[is_stored] = reduction.reduceat(values, indptr[:-1][is_stored])
+    return result
 
 
 def _unit_rows_on_device(X: Any) -> tuple[Any, Any]:
@@ -84,27 +122,6 @@ def _safe_squares(dtype: Any) -> tuple[float, float]:
     return limits.tiny / limits.eps**2, limits.max * limits.eps
 
 
-def _row_sizes(X: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
-    """The largest magnitude of each row, and the norm of the row divided by it."""
-    missing = np.isnan(X.data if issparse(X) else X)
-    values = X.copy()
-    (values.data if issparse(X) else values)[missing] = 0
-    if issparse(X):
-        largest = np.asarray(abs(values).max(axis=1).todense()).reshape(-1).astype(X.dtype)
-    else:
-        largest = np.abs(values).max(axis=1, initial=0)
-    _divide_rows(values, largest)
-    squares = (
-        np.asarray(values.multiply(values).sum(axis=1)).reshape(-1)
-        if issparse(X)
-        else np.einsum("ij,ij->i", values, values)
-    )
-    if missing.any():
-        n_missing = (csr_array((missing, X.indices, X.indptr), shape=X.shape) if issparse(X) else missing).sum(axis=1)
-        squares = squares * (X.shape[1] / np.maximum(X.shape[1] - n_missing, 1))
-    return largest, np.sqrt(squares).astype(X.dtype)
-
-
 def narrow_indices(X: Any) -> Any:
     """A CSR matrix with 32-bit indices if they suffice, because much of scikit-learn needs them; values are shared."""
     if X.indices.dtype == np.int32 == X.indptr.dtype or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
@@ -112,15 +129,6 @@ def narrow_indices(X: Any) -> Any:
     return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def _divide_rows(X: Any, divisors: NDArray[Any]) -> None:
-    """Divide each row of ``X`` by a number, in place; 0 leaves a row unchanged."""
-    divisors = _nonzero(divisors, X.dtype)
-    if issparse(X):
-        X.data /= np.repeat(divisors, np.diff(X.indptr))
-    else:
-        X /= divisors[:, None]
-
-
-def _nonzero(divisors: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Divisors with 1 for 0."""
-    return np.where(divisors > 0, divisors, 1).astype(dtype, copy=False)
+def _nonzero(divisors: NDArray[Any]) -> NDArray[Any]:
+    """Divisors with 1 for 0: such rows stay zero."""
+    return np.where(divisors > 0, divisors, divisors.dtype.type(1))

@@ -20,6 +20,11 @@ def printable(value: Any, *, keep: str = "") -> str:
     return _NOT_PRINTABLE.sub(escaped, str(value))
 
 
+def one_line(value: Any) -> str:
+    """``str(value)`` in one printable line, for messages of other libraries inside an error."""
+    return printable(re.sub(r"\s*\n\s*", " ", str(value)).strip())
+
+
 def printable_json(text: str) -> str:
     r"""The same JSON, in which these characters inside strings are escapes such as ``\u009b``."""
     return _NOT_PRINTABLE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)

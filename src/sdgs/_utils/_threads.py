@@ -95,8 +95,9 @@ class ThreadPool:
     """
 
     def __init__(self, n_jobs: int | None) -> None:
-        # joblib counts the cores of a cluster if the user's backend has one; these threads are of this machine.
-        self.n_threads = min(n_threads(n_jobs), n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count())
+        self.n_threads = 1 if n_jobs == 1 else n_threads(n_jobs)
+        if n_jobs is None or n_jobs < 0:  # joblib counts the cores of a cluster if the user's backend has one
+            self.n_threads = min(self.n_threads, cpu_count()) if self.n_threads > 1 else 1
         self._executor = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
         self._busy = False
 

@@ -15,7 +15,6 @@ from sklearn.utils import check_array, check_random_state
 
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_host
 
-
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -24,7 +23,7 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
 
     An array of another library stays one if array API dispatch is enabled: see :mod:`sdgs._utils._array_api`.
     """
-    if is_plain_array(X):
+    if is_plain_array(X, missing=missing):
         return np.ascontiguousarray(X)
     reject_masked(X, name)
     with reject_huge_integers(name):
@@ -39,15 +38,15 @@ def check_features(X: Any, *, name: str = "X", missing: bool = False) -> Any:
     return canonical_csr(X)
 
 
-def is_plain_array(X: Any) -> bool:
-    """Whether X is an array that validation would not change, but for its order; False if it has missing entries.
+def is_plain_array(X: Any, *, missing: bool = False) -> bool:
+    """Whether X is a valid array that scikit-learn would not change, but for its order; with ``missing`` NaN is valid.
 
-    For small arrays scikit-learn's validation takes longer than what follows.
+    Its validation of small arrays takes longer than what follows. Where this is False it decides, and explains.
     """
     if type(X) is not np.ndarray or X.dtype not in _FLOATS or X.ndim != 2 or X.size == 0:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(X.sum())  # as it is only if all entries are
+        return math.isfinite(X.sum()) or (missing and not np.isinf(X).any())
 
 
 @contextmanager
@@ -268,3 +267,18 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def sum_of_squares(X: Any) -> float:
+    """The sum of the squares of all entries, in float64; inf if it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.square(X.data if issparse(X) else X, dtype=np.float64).sum())
+
+
+def check_distances(X: Any, purpose: str) -> None:
+    """Raise an error if squared distances between rows of X may overflow."""
+    if not sum_of_squares(X) <= np.finfo(np.float64).max / 16:
+        raise ValueError(
+            f"X has entries that are too large for {purpose}: the sum of their squares overflows. Scale X first, for "
+            "example by sklearn.preprocessing.MaxAbsScaler."
+        )

@@ -11,6 +11,7 @@ from click import UsageError
 from typer.core import TyperGroup
 
 import sdgs
+from sdgs._utils._overflow import TooLargeError
 from sdgs._utils._text import printable
 from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
@@ -22,6 +23,7 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
+from sdgs.persistence._atomic_write import DISK_IS_FULL
 
 
 class CommandGroup(TyperGroup):
@@ -36,7 +38,7 @@ class CommandGroup(TyperGroup):
             try:
                 return super().invoke(ctx)
             except UsageError as error:  # typer prints it
-                error.message = printable(error.message, keep="\n")
+                vars(error)["message"] = printable(error.message, keep="\n")
                 raise
             except KeyboardInterrupt:
                 exit_with_error("Interrupted. No incomplete file was left.", status=130)
@@ -44,9 +46,16 @@ class CommandGroup(TyperGroup):
                 exit_with_error("There is not enough memory. Use fewer samples or features.")
             except BrokenPipeError:  # the reader of the output has closed it
                 raise
-            except (OSError, sdgs.datasets.DataFileError, sdgs.ModelFileError) as error:  # other errors are bugs
+            except (
+                OSError,
+                sdgs.datasets.DataFileError,
+                sdgs.ModelFileError,
+                TooLargeError,
+            ) as error:  # other errors are bugs
                 if isinstance(error, OSError) and error.filename:
                     exit_with_error(f"{error.filename}: {error.strerror}.")
+                if isinstance(error, OSError) and error.errno in DISK_IS_FULL:
+                    exit_with_error(f"The output cannot be written: {error.strerror}.")
                 exit_with_error(str(error))
 
 

@@ -23,7 +23,9 @@ def explain(
         typer.Option("--output", "-o", help="Picture of the first sample to write (.png, .pdf or .svg)."),
     ] = None,
     shape: option.Shape = None,
-    names: Annotated[int, typer.Option(min=1, help="Maximum number of features to name per label.")] = 5,
+    names: Annotated[
+        int, typer.Option(min=1, max=option.MAX_COUNT, help="Maximum number of features to name per label.")
+    ] = 5,
     format: option.Format = None,  # noqa: A002
     jobs: option.Jobs = -1,
     json: option.Json = False,

@@ -148,7 +148,7 @@ def _parse_value(text: str) -> Any:
         return _CONSTANTS[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
         return text
 
 

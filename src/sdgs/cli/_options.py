@@ -7,6 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+MAX_COUNT = 10**9  # of what an option counts
+
+
+def _check_jobs(jobs: int) -> int:
+    if not 0 < abs(jobs) < 1 << 31:
+        raise typer.BadParameter(f"{jobs} is not a number of threads. Give one from 1, or -1 for all cores.")
+    return jobs
+
+
 Labels = Annotated[
     list[str] | None,
     typer.Option(
@@ -24,7 +33,7 @@ Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as i
 Format = Annotated[
     str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DataFile = Annotated[
     Path,

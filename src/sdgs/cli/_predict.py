@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sdgs._utils._text import printable_json
+from sdgs._utils._text import printable, printable_json
 from sdgs.cli._console import progress_bar
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
@@ -63,7 +63,8 @@ def predict(
             write_atomically(output, parts)
             return
         for part in parts:
-            sys.stdout.buffer.write(part)
+            text = printable(part.decode(), keep="\r\n\t") if sys.stdout.isatty() else part.decode()
+            sys.stdout.buffer.write(text.encode())
             sys.stdout.buffer.flush()
 
 

@@ -25,7 +25,9 @@ def report(
     ] = None,
     shape: option.Shape = None,
     title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of FILE.")] = None,
-    explained: Annotated[int, typer.Option(min=0, help="Maximum number of samples to explain.")] = 500,
+    explained: Annotated[
+        int, typer.Option(min=0, max=option.MAX_COUNT, help="Maximum number of samples to explain.")
+    ] = 500,
     label_column: option.LabelColumn = None,
     format: option.Format = None,  # noqa: A002
     jobs: option.Jobs = -1,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sdgs.decomposition._alternation import AlternationState
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._solvers import is_descent_method
-from sdgs.persistence._checkpoint import Checkpoint
+from sdgs.persistence._checkpoint import Checkpoint, is_moderate
 
 
 def minimise(state: AlternationState, checkpoint: Checkpoint | None = None) -> Decomposition:
@@ -74,4 +74,5 @@ def _is_state_of(stored: Mapping[str, NDArray[Any]], state: AlternationState) ->
         and all(array.shape == fresh[name].shape for name, array in stored.items() if name not in residual)
         and stored["S_indices"].size == stored["S_values"].size <= state.problem.K
         and bool((np.diff(stored["S_indices"], prepend=-1, append=math.prod(state.problem.shape)) > 0).all())
+        and all(is_moderate(array, float(state.scale)) for array in stored.values() if array.dtype.kind == "f")
     )

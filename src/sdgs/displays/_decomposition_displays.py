@@ -151,9 +151,11 @@ class SampleDecompositionDisplay:
             raise ValueError(
                 f"shape must be the height and width of an image of {self.sample.size} pixels, got {shape}."
             )
-        images = [("sample", "", self.sample), *((*title, part) for title, part in zip(titles, parts, strict=True))]
+        images = [("sample", "", self.sample)]
         if self.baseline is not None:
-            images.insert(1, ("baseline", "", self.baseline))
+            images.append(("baseline", "", self.baseline))
+        places_of_labels = range(len(images), len(images) + len(parts))
+        images += [(*title, part) for title, part in zip(titles, parts, strict=True)]
         images.append(("residual", self._residual_share(), self._residual()))
         ax = _style.axes_for(self, ax, 1.6 * len(images) * max(shape[1] / shape[0], 0.8), 2.3)
         ax.axis("off")
@@ -167,13 +169,13 @@ class SampleDecompositionDisplay:
             inset.imshow(image.reshape(shape), cmap=colormap, vmin=-limit, vmax=limit, interpolation="nearest")
             inset.set_xticks([])
             inset.set_yticks([])
-            is_label = name not in ("sample", "baseline", "residual")
+            is_label = place in places_of_labels
             inset.spines[:].set(edgecolor=_style.INK if is_label else _style.MUTED, linewidth=1.4 if is_label else 0.7)
             inset.set_title(f"{name}\n{note}", fontsize=9, color=_style.INK if is_label else _style.MUTED)
             if place:
                 operator = "=" if place == 1 else "+"
                 ax.text(left - width * 0.125, 0.39, operator, ha="center", va="center", fontsize=13, color=_style.MUTED)
-            if name in ("sample", "residual") and corrupted.size:
+            if place in (0, len(images) - 1) and corrupted.size:
                 rows, columns = np.unravel_index(corrupted, shape)
                 inset.scatter(columns, rows, marker="x", s=26, linewidth=1.3, color="#D55E00")
         notes = ["✗ looks corrupted"] if corrupted.size else []
@@ -197,6 +199,7 @@ class SampleDecompositionDisplay:
         for layer, label, (colour, hatch) in zip(layers[:, shown], labels, fills, strict=True):
             start = np.where(layer < 0, negative_end, positive_end)
             frame = {"edgecolor": _style.INK, "linewidth": 0.6, "height": 0.72}
+            label = f" {label}" if label.startswith("_") else label  # matplotlib leaves it out of the legend
             ax.barh(rows, layer, left=start, color=colour, hatch=hatch, label=label, **frame)
             negative_end, positive_end = negative_end + np.minimum(layer, 0), positive_end + np.maximum(layer, 0)
         mark = {"markersize": 13, "markeredgewidth": 2.4, "path_effects": _style.white_outline(4.6)}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.displays._style import MUTED, PALE, signed_colormap
+from sdgs.displays._style import MUTED, PALE, as_drawn, signed_colormap
 
 _INK, _WARM, _COOL = "#14213d", "#d1570f", "#1b6ca8"
 # In units of one image: space for + and =, between predictions and truth, for the header, and per row of images.
@@ -99,7 +99,7 @@ class _ImageGrid:
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set(edgecolor=colour, linewidth=1.8 if bold else 0.7)
-        axes.set_title(title, fontsize=9, color=colour, pad=3, fontweight="bold" if bold else "normal")
+        axes.set_title(as_drawn(title), fontsize=9, color=colour, pad=3, fontweight="bold" if bold else "normal")
 
     def add_operator(self, row: int, x: float, operator: str) -> None:
         """Write + or = to the left of the image at ``x``."""
@@ -107,7 +107,7 @@ class _ImageGrid:
         self.add_text(x - _OPERATOR / 2, y, operator, 13, ha="center", va="center")
 
     def add_text(self, x: float, y: float, text: str, size: float, colour: str = MUTED, **options: Any) -> None:
-        self.figure.text(*self._fractions(x, y), text, fontsize=size, color=colour, **options)
+        self.figure.text(*self._fractions(x, y), as_drawn(text, keep="\n"), fontsize=size, color=colour, **options)
 
     def add_vertical_line(self, x: float) -> None:
         from matplotlib.lines import Line2D

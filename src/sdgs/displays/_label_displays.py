@@ -268,7 +268,7 @@ class CooccurrenceDisplay:
         order = leaves_of(counts / np.maximum(union, 1))
         values = (counts / np.maximum(support, 1)[:, None])[np.ix_(order, order)]
         ax = _style.axes_for(self, ax, *_style.heat_map_size(len(order)))
-        titles = [f"{_style.shorten(names[chosen[i]], 22)} ({support[i]})" for i in order]
+        titles = [f"{_style.abbreviate(names[chosen[i]], 22)} ({support[i]})" for i in order]
         _style.draw_heat_map(ax, values, titles, len(order), **options)
         ax.set(ylabel="share of the samples with this label ...", xlabel="... that also have this label")
         if k > len(chosen):

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._text import printable
+
 # Okabe and Ito's colours. Each has a hatch, a marker and a dash, for print in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo")
@@ -52,13 +54,23 @@ def white_outline(width: float) -> list[Any]:
     return [withStroke(linewidth=width, foreground="white")]
 
 
-def shorten(name: Any, max_length: int = 28) -> str:
+def as_drawn(name: Any, *, keep: str = "") -> str:
+    r"""A name for matplotlib, which parses what is between two ``$`` as mathematics, and draws ``\$`` as ``$``."""
+    return printable(name, keep=keep).replace("$", r"\$")
+
+
+def abbreviate(name: Any, max_length: int = 28) -> str:
     """Replace the middle of a long name by an ellipsis, because either end may distinguish it from other names."""
-    text = str(name)
+    text = printable(name)
     if len(text) <= max_length:
         return text
     tail = (max_length - 1) // 2
     return f"{text[: max_length - 1 - tail]}…{text[-tail:]}"
+
+
+def shorten(name: Any, max_length: int = 28) -> str:
+    """An abbreviated name for matplotlib."""
+    return as_drawn(abbreviate(name, max_length))
 
 
 def set_tick_names(ax: Any, axis: str, names: Sequence[Any], max_names: int, *, max_length: int = 28) -> None:

@@ -91,8 +91,9 @@ class DaskRows:
     ) -> list[Any]:
         """Reduce the blocks of each chain by ``step(total, rows, *arguments)``, with None as the first total.
 
-        One block per chain at a time, which bounds memory. The steps of a ``pinned`` chain run on its worker only, for
-        their side effects, and return nothing; a lost worker is an error, because Dask would wait for it for ever.
+        As many chains at a time as there are workers, and one block of each, which bounds memory. The steps of a
+        ``pinned`` chain run on its worker only, for their side effects, and return nothing; a lost worker is an error,
+        because Dask would wait for it for ever.
 
         Rows are computed without a restriction to a worker. Their keys are the same in the next call and in other
         computations with the same array, and Dask keeps the restriction of a key that it knows: it would wait for ever
@@ -100,6 +101,7 @@ class DaskRows:
         """
         totals: list[Any] = [None] * len(chains)
         remaining = [iter(chain) for chain in chains]
+        waiting = iter(range(len(chains)))  # chains that have not begun
         chain_of: dict[Future, int] = {}
         needed = workers if pinned else ()
 
@@ -107,15 +109,21 @@ class DaskRows:
             block = next(remaining[number], None)
             if block is None:
                 totals[number] = total
+                start_next()
                 return
             rows = self.client.compute(block.rows)
             on_worker = {"workers": [workers[number]]} if pinned else {}
             future = self.client.submit(step, total, rows, *arguments(number, block), pure=False, **on_worker)
             chain_of[future] = number
 
-        try:
-            for number in range(len(chains)):
+        def start_next() -> None:
+            number = next(waiting, None)
+            if number is not None:
                 submit_next(number, None)
+
+        try:
+            for _ in workers:
+                start_next()
             while chain_of:
                 for future in wait_for(self.client, list(chain_of), workers=needed, return_when="FIRST_COMPLETED"):
                     if future.status == "error":

@@ -24,6 +24,8 @@ from sdgs.readout._ridge import PrimalRidge, RidgeDesign
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import Scaling
 
+_MAX_STATISTICS_PARTS = 64  # each has a few numbers per column, which are brought to the client
+
 
 class DaskSamples(Samples):
     """The rows of a Dask array."""
@@ -41,8 +43,12 @@ class DaskSamples(Samples):
 
     @cached_property
     def column_statistics(self) -> ColumnStatistics:
-        """Statistics of the columns."""
-        return merge_statistics(self._reduce(_add_statistics, lambda _: (self.dtype,)))
+        """Statistics of the columns, the same to the last digit for any number of workers.
+
+        Scaled samples depend on them, and checkpoints on scaled samples. After a loss there may be fewer workers.
+        """
+        chains, workers = self._rows.split(_MAX_STATISTICS_PARTS), worker_addresses(self._rows.client)
+        return merge_statistics(self._rows.reduce_blocks(_add_statistics, chains, workers, lambda *_: (self.dtype,)))
 
     @property
     def content(self) -> Any:

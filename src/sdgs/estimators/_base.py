@@ -72,6 +72,7 @@ class LabelTarget:
     _accepts_distributed = False  # whether X may be a Dask array
     _accepts_devices = False  # whether arrays of other libraries are computed with on their device
     _is_multiclass = False  # whether the target has one class per sample
+    n_features_in_: int
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if not reset and self._is_valid_array(X):
@@ -93,7 +94,8 @@ class LabelTarget:
 
     def _is_valid_array(self, X: Any) -> bool:
         """Whether validation would neither change X, but for its order, nor warn about it."""
-        return is_plain_array(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
+        is_valid = is_plain_array(X, missing=self._accepts_missing)
+        return is_valid and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
 
     def _check_y(self, X: Any, y: Any) -> Any:
         """The target as a label matrix; its form is stored for ``predict``."""

@@ -22,7 +22,7 @@ from sdgs.readout._scaling import suitable_scalings
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._coordinate_search import coordinate_search
-from sdgs.selection._defaults import CLASSIFIER_LANDMARKS, DENSE_GAMMA, HUBERS, PENALTIES, PREVIEW_ROWS
+from sdgs.selection._defaults import DENSE_GAMMA, HUBERS, PENALTIES, PREVIEW_ROWS
 
 
 class SDGSClassifier(SDGSModel):
@@ -60,8 +60,7 @@ class SDGSClassifier(SDGSModel):
         For dense samples ``"auto"`` chooses between None and 2 in cross-validation, for sparse ones and Dask arrays it
         is None.
     n_landmarks : int or "auto", default="auto"
-        Maximum number of landmarks; only with ``gamma``. ``"auto"``: 1000 for dense samples; for n sparse ones n/4,
-        clipped to [500, 2000].
+        Maximum number of landmarks; only with ``gamma``. ``"auto"``, for n samples: n/4, clipped to [500, 2000].
     readout : {"ridge", "norm"}, default="ridge"
         How labels are read. ``"ridge"``: by a ridge regression of all labels on the sample, its code and the norms of
         the code, as far as each of these helps (``read_from_``), calibrated by cross-fitting. It takes up to ``cv`` + 1
@@ -247,9 +246,6 @@ class SDGSClassifier(SDGSModel):
             best = self._choose(samples, labels, context, parameters, scalings)
             with self._task.part("learn", n_parts=1, share=0.25) as task:
                 self._fit_pipelines(samples, labels, context, [best], task)
-
-    def _max_landmarks(self, samples: Samples) -> int | str:
-        return CLASSIFIER_LANDMARKS if self.n_landmarks == "auto" and not samples.is_sparse else self.n_landmarks
 
     def _choose(
         self,

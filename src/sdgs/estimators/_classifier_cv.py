@@ -53,9 +53,14 @@ class SDGSClassifierCV(SDGSModel):
     n_averaged : int, default=3
         Maximum number of averaged candidates; each is within a point of the best. Prediction takes as many times as
         long. With kernels each has its own landmarks if there are more samples than ``max_rows``.
-    budget : float, default=10
-        Maximum cost, in fits of :class:`SDGSClassifier` with its defaults to the same samples; by a cost model, so that
-        results do not depend on the clock. At least one candidate is evaluated and fitted.
+    budget : float or None, default=None
+        Maximum cost, in fits of :class:`SDGSClassifier` to the same samples with its defaults and ``gamma=None``; by a
+        cost model, so that results do not depend on the clock. None is no limit: each value is tried at most once.
+    time_limit : float or None, default=None
+        Maximum time of the search and the fits after it, in seconds; None is no limit. Before each candidate the time
+        that it takes, and that of the fits that remain, is predicted by the cost model at the speed so far. Whether
+        more candidates are tried then depends on the clock. Whatever ``budget`` and ``time_limit`` are, one candidate
+        is evaluated and fitted.
     max_rows : int, default=3000
         Maximum number of samples that candidates are evaluated on, drawn at random. If there are more, those to be
         averaged are evaluated once more on up to 50,000, with the feature blocks that were chosen before or fewer, and
@@ -106,7 +111,8 @@ class SDGSClassifierCV(SDGSModel):
         penalties: float | Sequence[float] = defaults.PENALTIES,
         scaling: str | None = "auto",
         n_averaged: int = 3,
-        budget: float = 10,
+        budget: float | None = None,
+        time_limit: float | None = None,
         max_rows: int = 3000,
         residual_size: int | float = 1e-4,
         n_landmarks: int | str = "auto",
@@ -130,6 +136,7 @@ class SDGSClassifierCV(SDGSModel):
         self.scaling = scaling
         self.n_averaged = n_averaged
         self.budget = budget
+        self.time_limit = time_limit
         self.max_rows = max_rows
         self.residual_size = residual_size
         self.n_landmarks = n_landmarks
@@ -150,15 +157,16 @@ class SDGSClassifierCV(SDGSModel):
         context = self._context(samples, labels)
         penalties = tuple(sorted(_as_tuple(self.penalties, ())))
         evaluator = CandidateEvaluator(samples, labels, context, penalties, self.max_rows)
-        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, self.n_landmarks, samples.is_sparse)
+        n_landmarks = context.options.n_landmarks
+        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, n_landmarks, samples.is_sparse)
         complete = not samples.column_statistics.missing
-        search = BudgetedSearch(evaluator, costs, self.budget, self.n_averaged, complete)
+        search = BudgetedSearch(evaluator, costs, self.budget, self.time_limit, self.n_averaged, complete)
         axes = self._axes(samples, k)
         start = PipelineParameters(**{name: _start_value(name, values) for name, values in axes})
         with self._task.part("choose", n_parts=None, share=0.75) as task:
             best, results = search.run(start, axes, task, lambda result: self._report(search, result, task))
         fit_costs = [costs.fit_cost(result.parameters) for result in results]
-        averaged = select_averaged(best, results, fit_costs, self.budget - search.spent, self.n_averaged)
+        averaged = select_averaged(best, results, fit_costs, search.left, self.n_averaged)
         self._set_results(best, results, search.seconds, averaged)
         averaged_results = [results[i] for i in averaged]
         evaluate_again = evaluator.rows.size < n
@@ -169,11 +177,15 @@ class SDGSClassifierCV(SDGSModel):
         parameters = averaged_results[0].parameters
         self.n_components_, self.alpha_ = parameters.n_components, parameters.alpha
 
+    def _max_landmarks(self, samples: Samples) -> int | str:
+        return "many" if self.n_landmarks == "auto" and not samples.is_sparse else self.n_landmarks
+
     def _report(self, search: BudgetedSearch, result: CVResult, task: Task) -> None:
         task.report(f"{self.metric} {abs(result.value):.3f}")
         if self.verbose:
             parameters = ", ".join(f"{name}={value}" for name, value in result.parameters.as_dict().items())
-            sys.stderr.write(f"{search.spent:.1f} of {self.budget:g} fits: {parameters}: ")
+            limit = "" if self.budget is None else f" of {self.budget:g}"
+            sys.stderr.write(f"{search.spent:.1f}{limit} fits: {parameters}: ")
             sys.stderr.write(f"{self.metric} {abs(result.value):.4f} ({search.seconds[-1]:.1f} s)\n")
 
     def _set_results(self, best: CVResult, results: list[CVResult], seconds: list[float], averaged: list[int]) -> None:
@@ -239,7 +251,9 @@ class SDGSClassifierCV(SDGSModel):
         super()._check_parameters()
         check_int(self.n_averaged, "n_averaged", minimum=1)
         check_int(self.max_rows, "max_rows", minimum=1)
-        check_number(self.budget, "budget", positive=True)
+        for name in ("budget", "time_limit"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), name, positive=True)
         _check_values(self.n_components, "n_components", check_int, minimum=1)
         _check_values(self.alphas, "alphas", check_number, positive=True)
         _check_values(self.hubers, "hubers", check_number, none=True, positive=True)

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import expit, namespace, on_host, to_device_of, to_host
+from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs._utils._validation import (
@@ -117,6 +118,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         )
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
+        """What :func:`sdgs.readout._landmark_kernel.landmark_number` takes."""
         return self.n_landmarks
 
     def _resolve_at_least_one(self, labels: Any) -> bool:
@@ -158,8 +160,12 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
     @blas_on_one_thread
     def _scores(self, X: Any) -> Any:
         """The log-odds of each label."""
-        scores = sum(pipeline.scores(X, self.n_jobs) for pipeline in self._pipelines) / len(self._pipelines)
-        return self._calibration.log_odds(scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = sum(pipeline.scores(X, self.n_jobs) for pipeline in self._pipelines) / len(self._pipelines)
+            log_odds = self._calibration.log_odds(scores)
+        if on_host(log_odds) and not np.isfinite(log_odds).all():
+            raise too_large_for_model("scores overflow")
+        return log_odds
 
     def _decide(self, scores: Any) -> Any:
         return self._decision.decide(expit(scores))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sdgs._utils._overflow import too_large_for_model
 from sdgs.coding import least_squares_code
 from sdgs.explanation._explanation import Explanation
 from sdgs.explanation._sample_explanation import Array, SampleExplanation, Terms, normalize, scaled_row
@@ -42,9 +43,13 @@ def explain_samples(
     for row, name in enumerate(names):
         labels = np.flatnonzero(chosen[row])
         stored_row, corruption_row = X[[row]], None if corruption is None else corruption[[row]]
-        z = scaled_row(stored_row, corruption_row, terms)
         components = [terms.components[i] for i in labels]
-        code = least_squares_code(z, components)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = scaled_row(stored_row, corruption_row, terms)
+            code = least_squares_code(z, components)
+            largest = sum(np.abs(b).sum(dtype=np.float64) for b in code) * np.max(terms.unit)  # of any contribution
+        if not np.isfinite(largest):
+            raise too_large_for_model("contributions overflow")
         direction, norm = normalize(z)
         shares = [b / norm @ (C @ np.nan_to_num(direction)) for b, C in zip(code, components, strict=True)]
         numbers = (None if probabilities is None else probabilities[row, labels], tuple(code), np.array(shares, float))

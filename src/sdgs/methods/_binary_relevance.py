@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.svm import LinearSVC
 
 from sdgs._utils._row_norms import narrow_indices
-from sdgs._utils._validation import check_int, check_n_jobs, check_number
+from sdgs._utils._validation import check_int, check_n_jobs, check_number, sum_of_squares
 from sdgs.estimators._base import MultiLabelClassifier
 
 # LIBLINEAR squares C * ||X||^2, and never ends once that overflows.
@@ -65,8 +65,7 @@ class BinaryRelevance(MultiLabelClassifier):
         check_n_jobs(self.n_jobs)
 
     def _fit(self, X: Any, labels: Any) -> None:
-        with np.errstate(over="ignore"):
-            squares = np.square(X.data if issparse(X) else X, dtype=np.float64).sum()
+        squares = sum_of_squares(X)
         if not squares * self.C <= _MAX_WEIGHTED_NORM:
             raise ValueError(
                 f"X has entries that are too large for the SVM solver: the sum of their squares times C is "

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sdgs._utils._validation import check_int, check_number
+from sdgs._utils._validation import check_distances, check_int, check_number
 from sdgs.estimators._base import LabelTarget, atomic_fit
 
 
@@ -68,6 +68,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if n < 2:
             raise ValueError(f"MDDM needs at least 2 samples to measure a dependence; got n_samples = {n}.")
         d = _check_n_directions(self.n_components, p)
+        check_distances(X, "MDDM's covariance")
 
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
         Y = labels.toarray().astype(np.float64)

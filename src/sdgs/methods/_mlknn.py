@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from sdgs._utils._validation import check_int, check_n_jobs, check_number
+from sdgs._utils._validation import check_distances, check_int, check_n_jobs, check_number
 from sdgs.estimators._base import MultiLabelClassifier
 
 
@@ -56,6 +56,7 @@ class MLkNN(MultiLabelClassifier):
         n, k = labels.shape
         if n < 2:
             raise ValueError(f"MLkNN needs at least 2 samples to have neighbours; got n_samples = {n}.")
+        check_distances(X, "distances")
         K = min(self.n_neighbors, n - 1)
         self._labels = labels.tocsr().astype(np.int64)
         self._neighbours = NearestNeighbors(n_neighbors=K, n_jobs=self.n_jobs).fit(X)
@@ -73,6 +74,7 @@ class MLkNN(MultiLabelClassifier):
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """The posterior probability of each label."""
+        check_distances(X, "distances")
         count = self._count_labels(self._neighbours.kneighbors_graph(X))
         labels = np.arange(count.shape[1])
         absent = (1 - self.prior_) * self.likelihood_[0, labels, count]

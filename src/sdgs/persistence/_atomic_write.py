@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_atomically(path: Path, content: str | bytes | Iterable[Any]) -> None:
@@ -57,7 +57,7 @@ def naming_errors(path: Path) -> Iterator[None]:
         if error.filename == str(path):  # it has been named
             raise
         reason = error.strerror or str(error)
-        if error.errno in _DISK_IS_FULL:
+        if error.errno in DISK_IS_FULL:
             reason += ". Free space there, or name another folder"
         raise OSError(error.errno, reason, str(path)) from None
 

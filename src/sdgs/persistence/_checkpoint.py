@@ -83,6 +83,12 @@ class Checkpoint:
         self._write_duration = self._last_write - start
 
 
+def is_moderate(array: NDArray[Any], unit: float = 1.0) -> bool:
+    """Whether all entries are finite, also as multiples of ``unit``, and so small that sums of their squares are."""
+    limit = float(np.finfo(array.dtype).max)
+    return bool((np.abs(array) <= min(limit**0.25, limit / max(unit, 1.0))).all())
+
+
 def fingerprint(*parts: Any) -> str:
     """A hash of arrays, dense or sparse, by content, and of everything else by ``repr``.
 

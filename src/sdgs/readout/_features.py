@@ -288,7 +288,7 @@ def _fit_kernel(features: ReadoutFeatures, samples: Samples, options: Decomposit
         X,
         samples.norms,
         float(parameters.gamma),
-        landmark_number(options.n_landmarks, X.shape[0], sparse=issparse(X)),
+        landmark_number(options.n_landmarks, X.shape[0]),
         (options.seed + parameters.landmark_draw) % 2**32,
         ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None,
         lambda X: features.clean(X, options.n_jobs),

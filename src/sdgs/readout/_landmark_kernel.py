@@ -122,15 +122,15 @@ def fit_landmark_kernel(
     return LandmarkKernel(gamma, weights, landmarks, gram)
 
 
-def landmark_number(n_landmarks: int | str, n: int, *, sparse: bool) -> int:
-    """How many of n samples are landmarks; ``n_landmarks`` is a maximum or "auto"."""
+def landmark_number(n_landmarks: int | str, n: int) -> int:
+    """How many of n samples are landmarks; ``n_landmarks`` is a maximum, "auto", or "many" for a search."""
     if not isinstance(n_landmarks, str):
         return min(n, int(n_landmarks))
-    divisor, minimum, maximum = defaults.SPARSE_LANDMARKS if sparse else defaults.DENSE_LANDMARKS
+    divisor, minimum, maximum = defaults.LANDMARKS if n_landmarks == "auto" else defaults.MANY_LANDMARKS
     number = min(n, max(n // divisor, minimum), maximum)
-    if sparse:
+    if n_landmarks == "auto":
         return number
-    divisor, maximum = defaults.LARGE_DENSE_LANDMARKS
+    divisor, maximum = defaults.MANY_LANDMARKS_OF_MANY_SAMPLES
     return max(number, min(n // divisor, maximum))
 
 
@@ -193,7 +193,7 @@ def _manhattan_distances(
             block *= -gamma
             np.exp(block, out=block)
 
-    ThreadPool(n_jobs).for_each(fill_block, range(0, X.shape[0], block_rows))
+    ThreadPool(n_jobs if X.shape[0] > block_rows else 1).for_each(fill_block, range(0, X.shape[0], block_rows))
     return distances
 
 

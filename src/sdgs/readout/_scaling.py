@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 from sdgs._utils._array_api import namespace, on_host, to_device_of
+from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._row_norms import unit_rows
 from sdgs.readout._column_statistics import ColumnStatistics
 from sdgs.selection._defaults import NEGATIVE_SHARE
@@ -51,7 +52,10 @@ class Scaling:
 
     def transform(self, X: Any) -> tuple[Any, Array]:
         """The scaled samples, and the norm that each row had before it was divided by it."""
-        X = self.weight_columns(X)
+        with np.errstate(over="ignore"):
+            X = self.weight_columns(X)
+        if self.scaler is not None and on_host(X) and np.isinf(X.data if issparse(X) else X).any():
+            raise too_large_for_model("they overflow when its columns are scaled")
         if self.to_unit_rows:
             return unit_rows(X)
         return X, namespace(X).ones((X.shape[0],), dtype=X.dtype, device=None if on_host(X) else device(X))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdgs._utils._templates import template
+from sdgs._utils._text import printable_json
 from sdgs.persistence._atomic_write import write_atomically
 from sdgs.report._content import model_content
 
@@ -103,6 +104,6 @@ def _digest(text: str) -> str:
 
 
 def _json_for_script(content: Mapping[str, Any]) -> str:
-    """JSON that cannot end a script element or start a comment inside one."""
+    """JSON that cannot end a script element or start a comment inside one, and that UTF-8 can encode."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return printable_json(text).replace("<", "\\u003c")

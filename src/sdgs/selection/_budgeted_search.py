@@ -1,8 +1,9 @@
 """The search of SDGSClassifierCV: coordinate search within a budget, and which candidates are averaged."""
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import Any
 
 from sdgs._utils._progress import Task
@@ -21,8 +22,10 @@ class BudgetedSearch:
     Attributes
     ----------
     evaluator, costs
-    budget : float
-        In fits of SDGSClassifier with its defaults.
+    budget : float or None
+        In fits of SDGSClassifier with its defaults; None for no limit.
+    time_limit : float or None
+        In seconds from the start of the search; None for no limit.
     n_averaged : int
         Candidates that are averaged at most.
     complete : bool
@@ -35,11 +38,13 @@ class BudgetedSearch:
 
     evaluator: CandidateEvaluator
     costs: CostModel
-    budget: float
+    budget: float | None
+    time_limit: float | None
     n_averaged: int
     complete: bool
     spent: float = 0.0
     seconds: list[float] = field(default_factory=list)
+    _start: float = field(default_factory=lambda: time.monotonic())
 
     def run(
         self,
@@ -49,19 +54,27 @@ class BudgetedSearch:
         report: Callable[[CVResult], None],
     ) -> tuple[CVResult, list[CVResult]]:
         """The best candidate found, and all that were evaluated; ``report`` is called with each result."""
+        share = 1 / sum((len(values) - 1 for _, values in axes), start=1)  # each value of each axis is tried at most
 
         def evaluate(candidate: PipelineParameters) -> CVResult:
-            cost = self.costs.evaluation_cost(candidate)
-            self.spent += cost
-            began = perf_counter()
-            n_parts = self.costs.n_folds + 1
-            with task.part("candidate", n_parts=n_parts, share=cost / self.budget) as part:
+            self.spent += self.costs.evaluation_cost(candidate)
+            began = time.monotonic()
+            with task.part("candidate", n_parts=self.costs.n_folds + 1, share=share) as part:
                 result = self.evaluator.evaluate(candidate, part)
-            self.seconds.append(perf_counter() - began)
+            self.seconds.append(time.monotonic() - began)
             report(result)
             return result
 
         return coordinate_search(start, axes, evaluate, self._is_worthwhile)
+
+    @property
+    def left(self) -> float:
+        """The budget that is left; by the time limit, as much as fits into it at the speed of the search so far."""
+        by_time = math.inf
+        if self.time_limit is not None:
+            elapsed = time.monotonic() - self._start
+            by_time = (self.time_limit - elapsed) * self.spent / max(elapsed, 1e-9)
+        return min(math.inf if self.budget is None else self.budget - self.spent, by_time)
 
     def _is_worthwhile(self, candidate: PipelineParameters, best: CVResult) -> bool:
         """Whether a candidate can differ from the best, and leaves budget to fit it and to average it with others."""
@@ -72,7 +85,7 @@ class BudgetedSearch:
                 return False
         n_others = min(self.n_averaged - 1, len(self.seconds))
         cost = self.costs.evaluation_cost(candidate) + self.costs.fit_cost(candidate)
-        return bool(self.spent + (cost + self.costs.base_costs[1] * n_others) <= self.budget)
+        return bool(cost + self.costs.base_costs[1] * n_others <= self.left)
 
 
 def select_averaged(

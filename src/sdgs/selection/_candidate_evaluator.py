@@ -1,5 +1,6 @@
 """Evaluating candidates by cross-validation, all on the same folds of the same samples."""
 
+import math
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgs._utils._array_api import to_host
 from sdgs._utils._progress import Task
-from sdgs.persistence._checkpoint import Checkpoint, fingerprint
+from sdgs.persistence._checkpoint import Checkpoint, fingerprint, is_moderate
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
 from sdgs.readout._pipeline import ReadoutContext, fit_regression, shared_codes
@@ -128,6 +129,8 @@ class CandidateEvaluator:
         (penalty, n_blocks), (metric_value,) = choice.tolist(), value.tolist()
         if scores.shape != self._scorer.Y.shape or scores.dtype != np.float64:
             raise ValueError("scores must have one row per test sample and one column per label.")
+        if not (is_moderate(scores) and math.isfinite(metric_value)):
+            raise ValueError("scores and the metric must be finite.")
         if not 0 < n_blocks <= len(blocks):
             raise ValueError("the number of feature blocks is out of range.")
         ridge = RidgeChoice(self._penalties[penalty], blocks[:n_blocks])

@@ -23,7 +23,7 @@ class CostModel:
     n_evaluated : int
         Samples that candidates are evaluated on.
     n_folds : int
-    n_landmarks : int or "auto"
+    n_landmarks : int, "auto" or "many"
     sparse : bool
     """
 
@@ -72,7 +72,7 @@ class CostModel:
             cost *= defaults.HUBER_COST
         if candidate.gamma is None:
             return float(cost)
-        number = landmark_number(self.n_landmarks, n_train, sparse=self.sparse)
+        number = landmark_number(self.n_landmarks, n_train)
         if self.sparse:
             kernel = defaults.SPARSE_KERNEL_COST + defaults.SPARSE_COST_PER_LANDMARKS_PER_LABEL * number / k
             return float(cost + kernel)

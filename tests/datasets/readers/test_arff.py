@@ -181,6 +181,7 @@ HEAD = "@relation r\n@attribute x numeric\n@attribute l {0,1}\n@data\n"
         (HEAD + "1,1\n", "<labels><label/></labels>", r"data\.xml: a label has no name"),
         (HEAD + "1,1\n", "<labels><label name='l'>", r"data\.xml: not an XML file"),
         (HEAD + "1,1\n", "not xml", r"data\.xml: not an XML file"),
+        (HEAD + "1,1\n", "<?xml version='1.0' encoding='utf-88'?><labels/>", r"data\.xml: not an XML file"),
         (
             HEAD + "1,1\n",
             '<!DOCTYPE z [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><labels><label name="&b;"/></labels>',

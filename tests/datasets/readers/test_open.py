@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from sdgs.datasets import DataFileError, load_arff, load_meka, load_mulan, load_svmlight, read, read_blocks
+from sdgs.datasets import (
+    DataFileError,
+    guess_labels,
+    load_arff,
+    load_meka,
+    load_mulan,
+    load_svmlight,
+    read,
+    read_blocks,
+)
 
 X = np.array([[1.5, 0.0], [0.25, 3.0], [0.0, 7.0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])
@@ -120,6 +130,59 @@ def test_compressed_parquet_is_bounded(write_file):
     path = write_file(gzip.compress(CONTENTS["parquet"]), "data.parquet")
     with pytest.raises(DataFileError, match=r"larger than 100 bytes .* pass max_bytes=None"):
         read(path, labels=["a", "b"], max_bytes=100)
+
+
+def test_compressed_parquet_takes_memory_for_its_content_only(write_file):
+    path = write_file(bz2.compress(CONTENTS["parquet"]), "data.parquet")
+    tracemalloc.start()
+    try:
+        check(read(path, labels=["a", "b"]))
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20  # less than what max_bytes allows
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("old", [b"name of a column", b"text in a cell"])
+def test_parquet_with_text_that_is_not_utf_8(write_file, old):
+    file = io.BytesIO()
+    table = pa.table({"name of a column": ["text in a cell", "b"], "x": [1.0, 2.0], "a": [0, 1]})
+    pq.write_table(table, file, compression="none", use_dictionary=False, store_schema=False, write_statistics=False)
+    content = file.getvalue()
+    assert old in content
+    path = write_file(content.replace(old, b"\xff" + old[1:]), "data.parquet")
+    for use in (lambda: read(path, labels=["a"]), lambda: guess_labels(path)):
+        with pytest.raises(DataFileError, match="cannot be read as Parquet"):
+            use()
+
+
+DATES = [
+    pa.array([2**62, None], pa.timestamp("us")),
+    pa.array([2**62, None], pa.timestamp("us", "Nowhere/City")),
+    pa.array([2**31 - 1, None], pa.date32()),
+    pa.array([2**62, None], pa.duration("s")),
+]
+
+
+@pytest.mark.parametrize("dates", DATES, ids=lambda dates: str(dates.type))
+def test_dates_that_python_cannot_represent(tmp_path, dates):
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"x": [1.0, 2.0], "a": [0, 1], "date": dates}), path)
+    data = read(path, labels=["a"])
+    assert (data.feature_names, [name for name, _ in data.dropped]) == (("x",), ["date"])
+    assert guess_labels(path).columns == ("a",)
+    (block,) = read_blocks(path, features=["x"], labels=["a"], keep=["date"])
+    number = 2**31 - 1 if dates.type == pa.date32() else 2**62
+    assert block.kept["date"] == [f"{number} ({dates.type})", ""]
+
+
+@pytest.mark.parametrize("end", [4, 100])
+def test_a_damaged_parquet_file_gives_an_error_of_one_line(write_file, end):
+    content = CONTENTS["parquet"]
+    footer = content[-8 - end :]
+    path = write_file(content[: -len(footer)] + b"\xff" * end + footer[-8:], "data.parquet")
+    with pytest.raises(DataFileError, match="cannot be read as Parquet") as caught:
+        read(path, labels=["a", "b"])
+    assert str(caught.value).isprintable()
 
 
 class ZstdError(Exception):

@@ -84,6 +84,16 @@ def test_mistakes_with_lists_of_labels(write_file, options, message):
         next(read_blocks(write_file("", "data.svm"), features=["1"], keep=["id"]))
 
 
+@pytest.mark.parametrize("cells", [[1, 2], [["a"], ["b", None]], [{"a": 1}, None]], ids=str)
+def test_a_parquet_column_that_lists_no_names(tmp_path, cells):
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"x": [1, 2], "kinds": cells}), path)
+    options = {"label_column": "kinds", "labels": ["a"], "features": ["x"], "with_labels": True}
+    for use in (lambda: read(path, label_column="kinds"), lambda: list(read_blocks(path, **options))):
+        with pytest.raises(DataFileError, match=r"column 'kinds': .* neither text nor a list of names"):
+            use()
+
+
 def test_lists_of_labels_in_parquet(tmp_path):
     lists = pa.array([["sad", "calm"], [], None, ["sad"]])
     pq.write_table(pa.table({"x": [1, 2, 3, 4], "n": [1, None, 3, 4], "kinds": lists}), tmp_path / "data.parquet")

@@ -242,6 +242,15 @@ def test_a_random_state_object_is_left_out_with_a_warning(data, tmp_path):
     assert_same_predictions(model, loaded, data.X)
 
 
+@pytest.mark.parametrize("what", ["feature", "label"])
+def test_names_with_surrogates_are_rejected_because_json_may_join_them(what, data, tmp_path):
+    model = SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    names = ["\ud83d", "\ude00", *map(str, range({"feature": 10, "label": 2}[what]))]
+    with pytest.raises(ModelFileError, match=f"the names of {what}s must be strings, without surrogates"):
+        model.save(tmp_path / "model.sdgs", **{f"{what}_names": names})
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_given_to_save_come_back(tmp_path, data):
     model, path = SDGSClassifier(2, random_state=0).fit(data.X, data.Y), tmp_path / "model.sdgs"
     features, labels = [f"f{i}" for i in range(12)], tuple(f"ü {i}" for i in range(4))

@@ -6,6 +6,7 @@ import numpy as np
 from array_api_compat import device
 
 from sdgs._utils._array_api import namespace, take
+from sdgs._utils._overflow import TooLargeError
 from sdgs._utils._row_norms import unit_rows
 from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem
 from sdgs.coding._group_codes import GroupCodes
@@ -50,7 +51,7 @@ def _solve_squared_loss(
     xp, dtype = namespace(x), x.dtype
     x, norms = unit_rows(xp.astype(x, xp.float64))
     if not bool(xp.all(xp.isfinite(norms))):
-        raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
+        raise TooLargeError("X has rows whose norm overflows. Scale X and alpha down together.")
     if pinv is not None:
 
         def gaps_of(b: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import csr_array, issparse, vstack
 
+from sdgs._utils._overflow import TooLargeError
 from sdgs._utils._row_norms import safe_row_norms, unit_rows
 from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs.coding._coding_problem import MIN_RELATIVE_ALPHA, ROUNDING, CodingProblem, Floats, Integers
@@ -88,7 +89,7 @@ class _BlockCoder:
         else:
             divisors = norms  # applied to the correlations of the rows, which saves a copy of the rows
         if not np.isfinite(norms).all():
-            raise ValueError("X has rows whose norm overflows. Scale X and alpha down together.")
+            raise TooLargeError("X has rows whose norm overflows. Scale X and alpha down together.")
         if self.pinv is not None:
             return self._least_squares(x, norms, dtype)
         return self._solve_squared_loss(x, norms, divisors, dtype)

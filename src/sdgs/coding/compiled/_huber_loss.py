@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sdgs._utils._array_api import namespace
+from sdgs._utils._overflow import TooLargeError
 from sdgs.coding._coding_problem import ROUNDING, CodingProblem, Floats, Integers
 from sdgs.coding._group_codes import Array
 from sdgs.coding.compiled._squared_loss import correlation_rounding, group_norms
@@ -58,7 +59,7 @@ def solve_huber_loss(X: Any, problem: CodingProblem, G: Floats) -> tuple[Array, 
 def check_codes(is_finite: bool) -> None:
     """Raise if a code overflows, which it does only if the sample itself nearly does."""
     if not is_finite:
-        raise ValueError("X has rows whose code overflows. Scale X, alpha and huber down together.")
+        raise TooLargeError("X has rows whose code overflows. Scale X, alpha and huber down together.")
 
 
 def clipped_norms(X: Any, mu: float) -> tuple[Any, Any]:
@@ -71,7 +72,7 @@ def clipped_norms(X: Any, mu: float) -> tuple[Any, Any]:
     with np.errstate(over="ignore"):
         norms = norms * xp.sqrt(xp.sum((clipped / norms[:, None]) ** 2, axis=1))
     if not bool(xp.all(xp.isfinite(norms))):
-        raise ValueError("X has rows whose norm overflows. Scale X, alpha and huber down together.")
+        raise TooLargeError("X has rows whose norm overflows. Scale X, alpha and huber down together.")
     return xp.where(is_zero, one, norms), is_zero
 
 

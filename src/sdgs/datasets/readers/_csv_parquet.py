@@ -47,7 +47,7 @@ class RowBlock:
     def cells(self, name: str) -> Sequence[Any]:
         """A column as it is: text in CSV; in Parquet also numbers, lists, and None for missing values."""
         cells = self.columns[name]
-        return cells if isinstance(cells, tuple) else cells.to_pylist()
+        return cells if isinstance(cells, tuple) else _python_values(cells)
 
     def texts(self, name: str) -> list[str]:
         """A column as text, empty for missing values."""
@@ -174,9 +174,9 @@ class ParquetSource(TableSource):
             file = io.BytesIO(stream.read_all(max_bytes)) if stream.compressed else path
         try:
             self._file = pq.ParquetFile(file)
-        except (OSError, pa.ArrowException) as error:
+            self.names = tuple(self._file.schema_arrow.names)
+        except (OSError, UnicodeError, pa.ArrowException) as error:
             raise DataFileError(f"{path}: cannot be read as Parquet ({error}).") from None
-        self.names = tuple(self._file.schema_arrow.names)
         self._size = Path(path).stat().st_size
         self._check_names()
 
@@ -187,12 +187,26 @@ class ParquetSource(TableSource):
         try:
             n_rows = max(self._block_cells // max(len(columns), 1), 1)
             for batch in self._file.iter_batches(n_rows, columns=list(columns), use_threads=False):
+                batch.validate(full=True)
                 n = batch.num_rows
                 cells = dict(zip(batch.schema.names, batch.columns, strict=True))  # by name each takes a search
                 yield RowBlock(cells, range(done + 1, done + n + 1), self._size * (done + n) // total)
                 done += n
         except (OSError, pa.ArrowException) as error:
             raise DataFileError(f"{self.name}: cannot be read as Parquet ({error}).") from None
+
+
+def _python_values(cells: Any) -> list[Any]:
+    """A column as a list; as text with a number if Python cannot represent a date or a time in it."""
+    import pyarrow as pa
+
+    try:
+        return list(cells.to_pylist())
+    except (OverflowError, ValueError, pa.ArrowException):
+        if not pa.types.is_temporal(cells.type):
+            return [f"({cells.type})"] * len(cells)
+        numbers = cells.view(pa.int64() if cells.type.bit_width == 64 else pa.int32())
+        return [None if number is None else f"{number} ({cells.type})" for number in numbers.to_pylist()]
 
 
 def _arrow_numbers(cells: Any, parse_text: Any) -> NDArray[np.float64]:
@@ -213,7 +227,7 @@ def _arrow_numbers(cells: Any, parse_text: Any) -> NDArray[np.float64]:
     ):
         cells = cells.cast(pa.float64(), safe=False)
     elif not pa.types.is_floating(type_):
-        raise BadCellError(0, str(cells[0]), f"of type {type_}, which is not a number")
+        raise BadCellError(0, str(_python_values(cells[:1])[0]), f"of type {type_}, which is not a number")
     values = np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:

@@ -117,7 +117,7 @@ def read_label_names(path: Path) -> list[str]:
         try:
             content = io.BytesIO(stream.read_all(_MAX_XML_BYTES))
             nodes = [node for _, node in iterparse(content, events=("start",), forbid_dtd=True)]
-        except (ParseError, DefusedXmlException, ValueError) as error:
+        except (ParseError, DefusedXmlException, LookupError, ValueError) as error:
             raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
     labels = [node.get("name") for node in nodes if node.tag.rsplit("}", 1)[-1] == "label"]
     if not labels:

@@ -49,9 +49,11 @@ class Stream:
 
     def read_all(self, max_bytes: int | None) -> bytes:
         """The whole content."""
-        content: bytes = self.file.read(-1 if max_bytes is None else max_bytes + 1)
-        self.check_size(len(content), max_bytes)
-        return content
+        content = bytearray()
+        while part := self.file.read(BLOCK_BYTES):  # a read of max_bytes would allocate them
+            content += part
+            self.check_size(len(content), max_bytes)
+        return bytes(content)
 
     def check_size(self, size: int, max_bytes: int | None) -> None:
         """Raise an error if more than ``max_bytes`` were read."""

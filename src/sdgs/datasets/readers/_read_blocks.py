@@ -17,7 +17,7 @@ from sdgs.datasets.readers._formats import check_is_table, check_not_stdin, dete
 from sdgs.datasets.readers._label_lists import binarize_lists, split_labels, usable_separators
 from sdgs.datasets.readers._open import BLOCK_BYTES, display_name
 from sdgs.datasets.readers._svmlight import svmlight_blocks
-from sdgs.datasets.readers._table_dataset import match_list_column, read_matrix
+from sdgs.datasets.readers._table_dataset import list_cells, match_list_column, read_matrix
 
 _ARFF_BLOCK_ROWS = 4096
 _MAX_DIGITS = 19  # of numbers in svmlight files
@@ -139,7 +139,7 @@ def _table_blocks(
         X = read_matrix(source, rows, features, rows.features)
         Y = read_matrix(source, rows, label_columns, rows.labels) if with_labels else None
         if with_labels and list_column:
-            lists = [split_labels(cell, separators) for cell in rows.cells(list_column[0])]
+            lists = [split_labels(cell, separators) for cell in list_cells(source, rows, list_column[0])]
             Y, unknown = binarize_lists(lists, labels)
             if unknown and not warned:
                 _warn_ignored("labels", sorted(unknown), source.name)

@@ -92,7 +92,7 @@ def _read_values(
                 values.text_columns.setdefault(name, first).n_text_cells += count_text_cells(rows.texts(name))
         values.Y.append(read_matrix(source, rows, label_names, rows.labels))
         for name in list_columns:
-            values.lists.extend(rows.cells(name))
+            values.lists.extend(list_cells(source, rows, name))
     if not values.Y:
         raise DataFileError(f"{source.name}: there are no rows below the names of the columns.")
     return values
@@ -137,6 +137,17 @@ def match_list_column(source: TableSource, pattern: str) -> str:
             f"{source.name}: one column must list the labels, but {pattern!r} matches {join_names(matches)}."
         )
     return matches[0]
+
+
+def list_cells(source: TableSource, rows: RowBlock, column: str) -> Sequence[Any]:
+    """The cells of the column that lists labels: text, lists of names, or None for missing values."""
+    cells = rows.cells(column)
+    for i, cell in enumerate(cells):
+        is_list = isinstance(cell, list) and None not in cell
+        if not (cell is None or isinstance(cell, str) or is_list):
+            error = BadCellError(i, str(cell), "neither text nor a list of names")
+            raise source.bad_cell(error, rows, column)
+    return cells
 
 
 def _labels_from_lists(cells: Sequence[Any], file: str, column: str) -> tuple[list[str], NDArray[np.float64]]:

@@ -19,6 +19,11 @@ _COLUMN_DTYPES = {
 }
 
 
+def is_name(value: Any) -> bool:
+    """Whether it is a string that JSON returns unchanged."""
+    return isinstance(value, str) and _is_plain(value)
+
+
 def encode(value: Any, what: str) -> Any:
     """``value`` as JSON; ``what`` names it in the error if JSON cannot hold it."""
     if value is None or _is_plain(value):

@@ -36,6 +36,7 @@ from sdgs.persistence.codecs._json_values import (
     encode,
     encode_columns,
     encode_dtype,
+    is_name,
 )
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
 from sdgs.readout._calibration import Calibration
@@ -175,7 +176,7 @@ def _decode_features(model: Any, content: Any, n_bytes: int) -> int:
     if names is None and p > max(n_bytes, _MAX_FEATURES_WITHOUT_ARRAYS):
         raise ValueError(f"it claims {p} features, but its arrays have only {n_bytes} bytes.")
     if names is not None:
-        if not isinstance(names, list) or len(names) != p or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, list) or len(names) != p or not all(map(is_name, names)):
             raise ValueError(f"it does not have {p} feature names.")
         model.feature_names_in_ = np.array(names, dtype=object)
     return p
@@ -204,8 +205,8 @@ def _decode_given_names(model: Any, content: Any, sizes: dict[str, int]) -> None
 
 
 def _check_given_names(what: str, names: Any) -> None:
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"the names of {what} must be strings.")
+    if not isinstance(names, list) or not all(map(is_name, names)):
+        raise ValueError(f"the names of {what} must be strings, without surrogates.")
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
         raise ValueError(f"two {what} are named {repeated!r}. Rename one, because columns are found by name.")
