@@ -18,12 +18,14 @@ import numpy as np
 import torch
 import typer
 from rich.console import Console
+from scipy.sparse import csc_array
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import describe_environment
 from sdgs import SDGSClassifier, decompose, group_lasso
+from sdgs.decomposition._problem import Problem
 from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 
@@ -72,12 +74,19 @@ def _synchronize() -> None:
 
 def time_sweep(X: Any, Y: np.ndarray, r: int, seed: int) -> float:
     """Seconds of a sweep after the first three."""
-    rows = tuple(np.flatnonzero(column) for column in Y.T)
-    ranks, K = np.full(len(rows), r), round(1e-4 * X.shape[0] * X.shape[1])
-    if isinstance(X, np.ndarray):
-        state: Any = DenseAlternation(X, rows, ranks, K, "brp", seed, N_CORES)
-    else:
-        state = ArrayApiAlternation(X, rows, ranks, K, "brp", seed)
+    problem = Problem(
+        shape=X.shape,
+        labels=csc_array(Y),
+        ranks=np.full(Y.shape[1], r),
+        K=round(1e-4 * X.shape[0] * X.shape[1]),
+        solver="brp",
+        seed=seed,
+        max_iter=100,
+        tol=1e-4,
+        n_jobs=N_CORES,
+        checkpoint_folder=None,
+    )
+    state: Any = DenseAlternation(X, problem) if isinstance(X, np.ndarray) else ArrayApiAlternation(X, problem)
     with threadpool_limits(1, user_api="blas"):  # as in `decompose`, whose threads work on separate rows
         for _ in range(3):  # the third sweep records the CUDA graph
             state.sweep()

@@ -91,6 +91,17 @@ def expit(x: Any) -> Any:
     return special.expit(x) if on_host(x) else 0.5 * (1 + namespace(x).tanh(0.5 * x))
 
 
+def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
+    """L^-1 B for a lower triangular matrix with zeros above the diagonal; ``transposed``: L^-T B."""
+    xp = namespace(L)
+    factor = xp.matrix_transpose(L) if transposed else L
+    if is_torch_array(L):
+        import torch
+
+        return torch.linalg.solve_triangular(factor, B, upper=transposed)
+    return xp.linalg.solve(factor, B)
+
+
 def put(X: Any, indices: Any, values: Any) -> Any:
     """``X`` (n,) or (n, m) with new values at some indices of the first axis; in place if the library allows it.
 

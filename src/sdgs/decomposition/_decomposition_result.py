@@ -77,7 +77,7 @@ class Decomposition:
             self,
             components=tuple(map(to_host, self.components)),
             coefficients=tuple(map(to_host, self.coefficients)),
-            residual=csr_array(to_host(self.residual)),
+            residual=_sparse_on_host(self.residual),
         )
 
     def without_rows(self) -> "Decomposition":
@@ -118,3 +118,11 @@ class Decomposition:
             rows = to_device_of(omega, total)
             total = put(total, rows, take(total, rows) + U @ C)
         return total
+
+
+def _sparse_on_host(S: Any) -> csr_array:
+    """A dense array of any library as a sparse one; only entries other than zero are transferred."""
+    rows, columns = namespace(S).nonzero(S)
+    flat = namespace(S).reshape(S, (-1,))
+    values = take(flat, rows * S.shape[1] + columns)
+    return csr_array((to_host(values), (to_host(rows), to_host(columns))), shape=tuple(S.shape))

@@ -17,6 +17,11 @@ def starts_from_last_subspace(solver: Solver, sweeps: int) -> bool:
     return solver == "brp" and sweeps > 0
 
 
+def draws_projection(solver: Solver, sweeps: int) -> bool:
+    """Whether the projection starts from a Gaussian matrix."""
+    return solver != "svd" and not starts_from_last_subspace(solver, sweeps)
+
+
 def refines_random_start(solver: Solver) -> bool:
     """Whether the best directions of a Gaussian start are chosen by a Rayleigh-Ritz step."""
     return solver == "brp"

@@ -98,6 +98,7 @@ def fit_landmark_kernel(
     """
     order = np.random.default_rng(seed).permutation(X.shape[0])
     rows = np.sort(order[: n_landmarks if issparse(X) else max(n_landmarks, max_spread_samples)])
+    original = X
     X = to_host(clean(take_rows(X, rows)))
     norms = None if norms is None else to_host(norms)[rows]
     weights = None
@@ -107,7 +108,11 @@ def fit_landmark_kernel(
     landmarks = X[drawn, :]
     if weights is not None:
         landmarks = _in_units(landmarks, None if norms is None else norms[drawn], weights)
-    distances = _manhattan_distances(landmarks, landmarks, n_jobs)
+    if on_host(original):
+        distances = _manhattan_distances(landmarks, landmarks, n_jobs)
+    else:
+        on_device = to_device_of(landmarks.astype(np.float64), original)
+        distances = to_host(_manhattan_on_device(on_device, on_device))
     some = distances[: defaults.MAX_DISTANCE_LANDMARKS, : defaults.MAX_DISTANCE_LANDMARKS]
     mean_distance = float(some.sum()) / max(some.size - len(some), 1)
     if mean_distance > 0 and np.isfinite(gamma / mean_distance):

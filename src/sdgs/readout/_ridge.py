@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack, solve_triangular
+from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack
+from scipy.linalg import solve_triangular as solve_triangular_on_host
 
-from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
+from sdgs._utils._array_api import namespace, on_host, solve_triangular, to_device_of, to_host
 from sdgs.readout._moments import Moments, accumulate, as_dense
 from sdgs.readout._relevance import penalty_weights
 
@@ -83,9 +84,11 @@ def prepare_ridge(
     first = next(blocks)
     blocks = chain([first], blocks)
     # The dual form factorises an (n, n) matrix per width, the primal form one matrix of the largest width.
-    if len(design.widths) * Y.shape[0] ** 3 >= max(design.widths) ** 3 or not on_host(first[0]):
+    is_on_device = not on_host(first[0])
+    if is_on_device or len(design.widths) * Y.shape[0] ** 3 >= max(design.widths) ** 3:
         moments = accumulate(None, blocks, Y, design.sample_weight, n_jobs).moments()
-        return PrimalRidge(moments, design.weighted_columns, landmark_gram)
+        kind = DeviceRidge if is_on_device else PrimalRidge
+        return kind(moments, design.weighted_columns, landmark_gram)
     return DualRidge(_stack(blocks), Y, design, landmark_gram)
 
 
@@ -134,6 +137,43 @@ class PrimalRidge(RidgeRegression):
             yield Ridge(np.ascontiguousarray(W.T), moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
 
 
+class DeviceRidge(PrimalRidge):
+    """By Z^T Z, on its device, where all scores are computed too."""
+
+    def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
+        for W, intercept in self._solutions(penalty, widths):
+            yield Ridge(np.ascontiguousarray(to_host(W).T), to_host(intercept))
+
+    def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
+        """Without coefficients on the host."""
+        stacked = [namespace(block[0]).concat(list(block), axis=1) for block in blocks]
+
+        def scores(penalty: float) -> list[Any]:
+            solutions = self._solutions(penalty, widths)
+            return [_concatenate([Z[:, : W.shape[0]] @ W + intercept for Z in stacked]) for W, intercept in solutions]
+
+        return scores
+
+    def _solutions(self, penalty: float, widths: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+        """W (width, k) and the intercept for every width, on the device."""
+        moments, xp = self._moments, namespace(self._moments.gram)
+        try:
+            L = xp.linalg.cholesky(self._penalty_matrix.add_to(moments.gram, penalty))
+            half = solve_triangular(L, moments.cross)
+            is_definite = bool(xp.all(xp.isfinite(half)))
+        except (LinAlgError, RuntimeError):
+            is_definite = False
+        if is_definite:
+            solutions = (solve_triangular(L[:w, :w], half[:w, :], transposed=True) for w in widths)
+        else:
+            gram, cross = to_host(moments.gram), to_host(moments.cross)
+            host_solutions = _solve(gram, penalty, self._penalty_matrix, cross, widths)
+            solutions = (to_device_of(W, moments.gram) for W in host_solutions)
+        Z_mean, Y_mean = (to_device_of(mean, moments.gram) for mean in (moments.Z_mean, moments.Y_mean))
+        for W in solutions:
+            yield W, Y_mean - Z_mean[: W.shape[0]] @ W
+
+
 class DualRidge(RidgeRegression):
     """By Z P^-1 Z^T; ``Z`` is overwritten."""
 
@@ -160,7 +200,7 @@ class DualRidge(RidgeRegression):
             W = self._inverse_root[:width, None] * (self._Z[:, :width].T @ self._dual(gram, penalty))
             if self._factor is not None:
                 m = len(self._factor)
-                W[:m] = solve_triangular(self._factor, W[:m], lower=True, trans="T", check_finite=False)
+                W[:m] = solve_triangular_on_host(self._factor, W[:m], lower=True, trans="T", check_finite=False)
             yield Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
 
     def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
@@ -178,7 +218,7 @@ class DualRidge(RidgeRegression):
         centred *= self._inverse_root
         if self._factor is not None:
             m = len(self._factor)
-            centred[:, :m] = solve_triangular(self._factor, centred[:, :m].T, lower=True, check_finite=False).T
+            centred[:, :m] = solve_triangular_on_host(self._factor, centred[:, :m].T, lower=True, check_finite=False).T
         return centred
 
     def _products(self, A: Array, widths: Sequence[int]) -> list[Array]:
@@ -225,17 +265,7 @@ class _PenaltyMatrix:
 
 
 def _solve(A: Any, penalty: float, P: _PenaltyMatrix, right: Any, widths: Sequence[int]) -> list[Array]:
-    """The solutions of (A + penalty * P) W = right for leading blocks of A and P, on the host."""
-    if not on_host(A):
-        solve = namespace(A).linalg.solve
-        try:
-            shifted = P.add_to(A, penalty)
-            solutions = [to_host(solve(shifted[:width, :width], right[:width, :])) for width in widths]
-        except (LinAlgError, RuntimeError):
-            solutions = []
-        if solutions and all(np.isfinite(W).all() for W in solutions):
-            return solutions
-        A, right = to_host(A), to_host(right)
+    """The solutions of (A + penalty * P) W = right for leading blocks of A and P."""
     L, failed = lapack.dpotrf(P.add_to(A, penalty).T, lower=1, overwrite_a=1, clean=0)
     if failed:  # the penalty is lost in the rounding of A
         return _solve_in_range(A, penalty, P, right, widths)

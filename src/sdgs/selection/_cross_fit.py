@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sdgs._utils._array_api import put, to_device_of
+from sdgs._utils._array_api import namespace, put, to_device_of
 from sdgs._utils._threads import ThreadPool
 from sdgs.readout._calibration import Starts, evenly_spaced_rows, fit_calibrations
 from sdgs.readout._decision import Decision, metric_value
@@ -95,13 +95,19 @@ class CrossFit:
     def scores(self, penalty: float) -> list[Any]:
         """One array per number of columns. Without a label in the training rows, scores are the label frequencies."""
         shape = (self._folds.test_rows.size, self._frequencies.size)
-        all_scores: list[Any] = [np.full(shape, self._frequencies) for _ in range(self._n_widths)]
+        all_scores: list[Any] = [None] * self._n_widths
         parts = self._threads.map(lambda path: path[1](penalty), self._paths)
         for (positions, _), of_fold in zip(self._paths, parts, strict=True):
             for i, values in enumerate(of_fold):
-                target = to_device_of(all_scores[i], values)
+                target = _filled(shape, self._frequencies, values) if all_scores[i] is None else all_scores[i]
                 all_scores[i] = put(target, to_device_of(positions, values), values)
-        return all_scores
+        return [np.full(shape, self._frequencies) if values is None else values for values in all_scores]
+
+
+def _filled(shape: tuple[int, int], row: Array, like: Any) -> Any:
+    """A matrix of equal rows, on the device of ``like``."""
+    xp = namespace(like)
+    return xp.asarray(xp.broadcast_to(to_device_of(row, like), shape), copy=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,25 @@
 """The alternation for arrays of other libraries, on the device of X."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from importlib import import_module
+from itertools import repeat
 from operator import add
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import device, is_torch_array
 from numpy.typing import NDArray
 
 from sdgs._utils._array_api import CudaGraphRunner, copy_into, namespace, put, take, to_device_of, to_host
+from sdgs._utils._threads import ThreadPool
 from sdgs.decomposition._alternation import AlternationState, power_of_two_above
 from sdgs.decomposition._block_updates import Array, Indices, slices, update_residual
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
-from sdgs.decomposition._solvers import refines_random_start, starts_from_last_subspace
+from sdgs.decomposition._solvers import draws_projection, refines_random_start, starts_from_last_subspace
 
 _Parts = Callable[[], Iterable[tuple[slice, Any]]]  # gives N part by part: a slice of a batch's rows, and N there
 
@@ -41,11 +45,13 @@ class ArrayApiAlternation(AlternationState):
     # Bytes of rows that are gathered at a time: large, because every product on a device has the overhead of a launch.
     gathered_bytes = 1 << 29
     scan_entries = 1 << 26  # entries of R that are scanned at a time
+    min_distinct_rows = 64  # labels with fewer rows count as similar: their products cost no more than a launch
 
     def __init__(self, X: Any, problem: Problem) -> None:
         self.xp = xp = namespace(X)
         self._t = xp.matrix_transpose
         self.problem, self.rows, self.ranks = problem, problem.rows, problem.ranks.tolist()
+        self.threads = ThreadPool(problem.n_jobs)
         is_missing = xp.isnan(X)
         self.missing = xp.nonzero(xp.reshape(is_missing, (-1,)))[0]
         self.X = xp.where(is_missing, xp.zeros_like(X), X) if self.missing.shape[0] else X
@@ -71,13 +77,15 @@ class ArrayApiAlternation(AlternationState):
         self.S_values = xp.zeros((0,), dtype=X.dtype, device=device(X))
         self.sweeps = 0
         self._graph_runner = CudaGraphRunner(X)
+        self._fused = _fused_label_step(X)
 
     def _batches(self, level: Sequence[int]) -> Iterator[_Batch]:
         """The labels of a level, stacked with those of the same rank and up to twice the size."""
         by_shape: dict[tuple[int, int], list[int]] = {}
         for i in level:
             if self.rows[i].size:
-                by_shape.setdefault((self.ranks[i], self.rows[i].size.bit_length()), []).append(i)
+                size = max(self.rows[i].size, self.min_distinct_rows)
+                by_shape.setdefault((self.ranks[i], size.bit_length()), []).append(i)
         n, p = self.X.shape
         for (r, _), labels in by_shape.items():
             max_rows = max(self.rows[i].size for i in labels)
@@ -105,27 +113,44 @@ class ArrayApiAlternation(AlternationState):
         self.sweeps += 1
 
     def _label_steps(self) -> None:
-        for batch in self.batches:
-            self._label_step(batch)
+        draws: Iterable[Any] = repeat(None)
+        if draws_projection(self.problem.solver, self.sweeps):  # by threads, while this one launches the steps
+            draws = self.threads.map(self._gaussian_matrices, self.batches)
+        for batch, A in zip(self.batches, draws, strict=False):
+            self._label_step(batch, None if A is None else to_device_of(A, self.X))
 
-    def _label_step(self, batch: _Batch) -> None:
+    def _label_step(self, batch: _Batch, A: Any) -> None:
+        """A step that starts from the Gaussian matrices A (b, p, w), or from the last subspaces if that is None."""
+        if self._is_fused(batch.C.shape[1]):
+            arrays = self.R, batch.rows, batch.U, batch.C
+            if A is None:
+                self._fused.update_labels(*arrays)
+            else:
+                self._fused.add_start(self.R, batch.rows, self.X, self.start_weight)
+                self._fused.start_labels(*arrays, A)
+            return
         if self.sweeps == 0:
             self._add_start(batch)
-        parts = self._gather(batch)
-        r = batch.C.shape[1]
+        parts, r = self._gather(batch), batch.C.shape[1]
         if self.problem.solver == "svd":
             N = self.xp.concat([N for _, N in parts()], axis=1)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
-        elif starts_from_last_subspace(self.problem.solver, self.sweeps):
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C)))
         else:
-            A = np.stack([self.gaussian_matrix(i) for i in batch.labels])
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, to_device_of(A, self.X)))
-            if refines_random_start(self.problem.solver):
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C) if A is None else A))
+            if A is not None and refines_random_start(self.problem.solver):
                 Y2 = self._gram_times(parts, Q)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q, _ = self.xp.linalg.qr(Y2 @ axes[:, :, axes.shape[2] - r :])
         self._project(batch, parts, Q)
+
+    def _is_fused(self, r: int) -> bool:
+        """Whether the steps of labels of this rank are compiled."""
+        is_default = self.problem.solver == "brp"
+        return is_default and self._fused is not None and bool(self._fused.supports(r, self.X.shape[1]))
+
+    def _gaussian_matrices(self, batch: _Batch) -> Array:
+        """The random projections of the labels (b, p, w), on the host."""
+        return np.stack([self.gaussian_matrix(i) for i in batch.labels])
 
     def _add_start(self, batch: _Batch) -> None:
         """Add the paper's start of the labels, which is not in U and C, back to R."""
@@ -189,8 +214,9 @@ class ArrayApiAlternation(AlternationState):
         factors: list[tuple[Array, Array]] = [
             (np.zeros((0, 0), dtype=self.dtype), np.zeros((0, p), dtype=self.dtype)) for _ in self.rows
         ]
-        for batch in self.batches:
-            for i, U, C in zip(batch.labels, to_host(batch.U), to_host(batch.C), strict=True):
+        all_U, all_C = ([getattr(batch, name) for batch in self.batches] for name in ("U", "C"))
+        for batch, U_of_batch, C_of_batch in zip(self.batches, _all_to_host(all_U), _all_to_host(all_C), strict=True):
+            for i, U, C in zip(batch.labels, U_of_batch, C_of_batch, strict=True):
                 factors[i] = U[: self.rows[i].size], C
         return factors
 
@@ -200,7 +226,8 @@ class ArrayApiAlternation(AlternationState):
 
     def low_rank_factors(self) -> list[tuple[Any, Any]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""
-        return [(to_device_of(U, self.X), to_device_of(C, self.X)) for U, C in super().low_rank_factors()]
+        U, C = zip(*super().low_rank_factors(), strict=True)
+        return list(zip(_all_to_device_of(U, self.X), _all_to_device_of(C, self.X), strict=True))
 
     def residual(self) -> Any:
         """S, dense: the standard has no sparse arrays."""
@@ -231,3 +258,36 @@ def _row_squares(block: Any) -> Any:
     """The sum of the squares of each row, computed in the precision of the block and returned in float64."""
     xp = namespace(block)
     return xp.astype(xp.sum(block * block, axis=1), xp.float64)
+
+
+def _fused_label_step(X: Any) -> Any:
+    """The module of label steps in few kernels, or None: it is for float32 on a CUDA device, and needs Triton."""
+    if not is_torch_array(X) or not X.is_cuda or X.element_size() != 4:
+        return None
+    try:
+        return import_module("sdgs.decomposition.backends._fused_label_step")
+    except ImportError:
+        return None
+
+
+def _all_to_host(arrays: Sequence[Any]) -> list[NDArray[Any]]:
+    """Arrays of one device on the host, by one transfer."""
+    if not arrays:
+        return []
+    flat = to_host(namespace(arrays[0]).concat([namespace(array).reshape(array, (-1,)) for array in arrays]))
+    return _split(flat, arrays)
+
+
+def _all_to_device_of(arrays: Sequence[NDArray[Any]], X: Any) -> list[Any]:
+    """Arrays of NumPy on the device of ``X``, by one transfer; views of one array."""
+    return _split(to_device_of(np.concatenate([array.reshape(-1) for array in arrays]), X), arrays)
+
+
+def _split(flat: Any, arrays: Sequence[Any]) -> list[Any]:
+    """``flat`` as arrays of these shapes."""
+    ends = np.cumsum([math.prod(array.shape) for array in arrays]).tolist()
+    reshape = namespace(flat).reshape
+    return [
+        reshape(flat[start:end], tuple(array.shape))
+        for array, start, end in zip(arrays, [0, *ends], ends, strict=False)
+    ]
