@@ -68,7 +68,8 @@ def group_lasso(
         Maximum number of iterations per row.
     n_jobs : int or None, default=None
         Number of threads over blocks of at most 1024 rows. Another backend, such as processes, Dask or Ray, can be set
-        with ``joblib.parallel_config``. None means 1 unless in such a context. Ignored for arrays of other libraries.
+        with ``joblib.parallel_config``. None means its number in such a context, otherwise as many threads as BLAS may
+        use, usually one per core. Ignored for arrays of other libraries.
 
     Returns
     -------

@@ -95,9 +95,9 @@ def decompose(
     random_state : int, RandomState instance or None, default=None
         Determines the random projections. Not used by ``"svd"``.
     n_jobs : int or None, default=None
-        Number of threads, which share the rows of a label, or labels without common rows. None means 1 unless in a
-        ``joblib.parallel_config`` context. They are always threads of this machine, whatever backend the context sets.
-        The result does not depend on it, not even in the last digit.
+        Number of threads, which share the rows of a label, or labels without common rows. None means as many as BLAS
+        may use, usually one per core, or the number of a ``joblib.parallel_config`` context. They are always threads of
+        this machine, whatever backend the context sets. The result does not depend on it, not even in the last digit.
     checkpoint : str, Path or None, default=None
         A folder, created if needed, in which the state is stored between sweeps. If the process is killed, the same
         call continues from there to the same result, to the last digit; a finished result is read at once. The file

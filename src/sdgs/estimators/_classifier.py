@@ -112,7 +112,7 @@ class SDGSClassifier(SDGSModel):
     random_state : int, RandomState instance or None, default=None
         For the random projections, the folds and the landmarks.
     n_jobs : int or None, default=None
-        Threads for decomposition, coding and kernels. Results change by rounding at most.
+        Threads. None means as many as BLAS may use, usually one per core. Results do not depend on it.
     checkpoint : str, Path or None, default=None
         A folder (created if needed) for the state of training: the current decomposition between sweeps, all finished
         decompositions, and the result of every candidate. Killed at any point, the same ``fit`` continues from there to
@@ -163,8 +163,8 @@ class SDGSClassifier(SDGSModel):
     With ``readout="norm"`` ``alpha``, ``threshold`` and ``n_components`` are worth tuning; 6 components, ``alpha=0.2``
     and ``threshold=0.1`` were best on average in cross-validation on the training parts of the paper's data sets.
 
-    Large data: cross-validation uses at most 50,000 samples drawn at random (fewer if their scores would take over
-    2 GiB), and stops after the fold by which 10,000 samples have been predicted; decomposition and ridge regression use
+    Large data: cross-validation uses at most 50,000 samples drawn at random (fewer with more than 150 labels), and
+    stops after the fold by which 10,000 samples have been predicted; decomposition and ridge regression use
     all. If kernel, sample, code and norms together have more than 4096 columns, labels are read from the 4096 most
     relevant ones; all columns of a kernel stay, and at least 1024 others. Memory beyond the data and the decomposition
     is bounded. Samples that do not fit in memory come as a Dask array: docs/large-data.md.

@@ -27,10 +27,11 @@ class SDGSClassifierCV(SDGSModel):
 
     A candidate is a scaling, a kernel or none, a weight of the residual, a rank and a weight of the group penalty: the
     parameters of :class:`SDGSClassifier`, where they are described. The search starts at that class's defaults and goes
-    along one parameter after the other, in this order, while predictions improve. Every candidate is evaluated with all
-    ridge penalties, on the same folds; candidates that differ in ``alpha`` alone share their decompositions. Then the
-    best ``n_averaged`` candidates are fitted to all samples, if they are about as good as the best and the ``budget``
-    allows it. Their average score is calibrated and decided on as for one.
+    along one parameter after the other, in this order, while predictions improve. Candidates are evaluated on the same
+    folds. Those that differ in ``alpha`` alone share their decompositions, those that differ in ``gamma`` alone their
+    codes, and each starts its search for a ridge penalty at that of the candidate before. Then the best ``n_averaged``
+    candidates are fitted to all samples, if they are about as good as the best and the limits allow it. Their average
+    score is calibrated and decided on as for one.
 
     Parameters
     ----------
