@@ -32,10 +32,10 @@ from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 LABELS_PER_SAMPLE = 3
 ALPHA = 0.2
 N_CORES = 2
-# Labels, features and numbers of samples of the fits: a small problem and a wide one
+# Labels, features and numbers of samples of the fits: a wide problem and a small one
 FIT_SHAPES = (
-    (20, 100, (300, 1000, 3000, 10_000, 30_000, 100_000)),
     (500, 1000, (300, 1000, 3000, 10_000, 30_000)),
+    (20, 100, (300, 1000, 3000, 10_000, 30_000, 100_000)),
 )
 N_WARM_UP_SAMPLES = 500  # of a fit before the measured one, which imports and compiles
 
@@ -122,12 +122,14 @@ def main(
     name = torch.cuda.get_device_name() if device == "cuda" else "torch on the CPU"
     versions = {"environment": describe_environment(), "torch": torch.__version__}
     record: dict[str, Any] = versions | {"device": name, "seed": seed}
+    out.mkdir(parents=True, exist_ok=True)
     console = Console()
     console.print(f"{name} compared with {N_CORES} cores; n={n}, p={p}, k={k}, r={r}, float32")
 
     def report(quantity: str, host_time: float, device_time: float) -> None:
         ratio = host_time / device_time
         record[quantity] = {"host": host_time, "device": device_time, "ratio": ratio}
+        (out / "device.json").write_text(json.dumps(record, indent=1) + "\n")  # an interrupted run keeps its results
         line = f"{quantity:<35} host {host_time:9.4f} s   device {device_time:9.4f} s   ratio {ratio:5.1f}"
         console.print(line, soft_wrap=True)
 
@@ -152,7 +154,6 @@ def main(
             for size in sizes:
                 _compare_fits(report, X[:size], X_device[:size], Y[:size], r, seed)
     console.print(f"A copy reaches {bandwidth / 1e12:.2f} TB/s; a sweep moves its data at {share:.1%} of that.")
-    out.mkdir(parents=True, exist_ok=True)
     (out / "device.json").write_text(json.dumps(record, indent=1) + "\n")
 
 

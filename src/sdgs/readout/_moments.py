@@ -66,7 +66,9 @@ class MomentAccumulator:
         self._Y_sum += _weighted_sum(Y, root)
         self._weight += Z[0].shape[0] if sample_weight is None else float(sample_weight.sum())
         if not on_host(Z[0]):
-            Y = to_device_of(as_dense(Y).astype(np.float64), Z[0])
+            Y = namespace(Z[0]).astype(
+                to_device_of(as_dense(Y), Z[0]), Z[0].dtype
+            )  # labels are sent as they are: small
         shifted = [scale_rows(_subtract(part, shift), root) for part, shift in zip(Z, self._shift, strict=True)]
         for i, part in enumerate(shifted):
             for j, other in enumerate(shifted[: i + 1]):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sdgs._utils._array_api import to_host
+from sdgs._utils._array_api import on_host, to_host
 from sdgs._utils._progress import Task
 from sdgs.persistence._checkpoint import Checkpoint, fingerprint, is_moderate
 from sdgs.readout._features import feature_block_names
@@ -176,7 +176,7 @@ class CandidateEvaluator:
             self._context,
             read_from=blocks,
             every_prefix=True,
-            Y=self._Y[train],
+            Y=self._Y[train] if on_host(scaled.X) else None,
             cache=self._caches[i],
         )
         test_samples = scaled.take(test)
