@@ -146,7 +146,8 @@ def test_only_given_values_are_tried(digits):
         {"scaling": "rows", "n_components": 3, "alpha": 0.15, "huber": None, "gamma": None}
     ]
     assert model.penalty_ == 2.0
-    plain = SDGSClassifier(3, alpha=0.15, penalty=2.0, scaling="rows", random_state=0).fit(train.X, train.Y)
+    plain = SDGSClassifier(3, alpha=0.15, gamma=None, penalty=2.0, scaling="rows", random_state=0)
+    plain.fit(train.X, train.Y)
     np.testing.assert_allclose(model.predict_proba(train.X), plain.predict_proba(train.X), atol=1e-12)
 
 

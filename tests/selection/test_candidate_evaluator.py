@@ -7,7 +7,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from regressions import options, penalty_weights_by_hand
-from sdgs import SDGSClassifier, decompose, group_lasso
+from sdgs import SDGSClassifier, decompose
+from sdgs.coding._group_lasso import code_samples
 from sdgs.datasets import make_label_subspaces
 from sdgs.readout import _features
 from sdgs.readout._calibration import fit_calibration
@@ -59,7 +60,7 @@ def test_columns_and_samples_of_words_are_weighted_in_each_fold(few_words, form,
         expected[test] = weighted_ridge(unit[train], Y[train], metric).scores([unit[test]])
     assert result.choice.read_from == ("sample",)
     np.testing.assert_allclose(result.scores, expected, atol=1e-9)
-    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
+    model = SDGSClassifier(2, scaling="rows", gamma=None, penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
     assert model.read_from_ == ("sample",)
     np.testing.assert_allclose(model._pipelines[0].ridge.coef, weighted_ridge(unit, Y, metric).coef, atol=1e-9)
 
@@ -68,7 +69,8 @@ def test_columns_and_samples_of_words_are_weighted_in_each_fold(few_words, form,
 def test_the_weights_of_columns_agree_with_the_formula(few_words, form):
     X, Y = few_words
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric="hamming_loss", random_state=0).fit(form(X), Y)
+    model = SDGSClassifier(2, scaling="rows", gamma=None, penalty=3.0, metric="hamming_loss", random_state=0)
+    model.fit(form(X), Y)
     root = np.sqrt(penalty_weights_by_hand(unit, Y))
     expected = Ridge(alpha=3.0).fit(unit * root, Y).predict(unit * root)
     np.testing.assert_allclose(model._pipelines[0].scores(form(X), None), expected, atol=1e-9)
@@ -77,27 +79,28 @@ def test_the_weights_of_columns_agree_with_the_formula(few_words, form):
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_nothing_is_weighted_if_most_entries_are_not_zero(few_words, form):
     X, Y = few_words
-    model = SDGSClassifier(2, scaling=None, penalty=3.0, random_state=0).fit(form(X + 1), Y)
+    model = SDGSClassifier(2, scaling=None, gamma=None, penalty=3.0, random_state=0).fit(form(X + 1), Y)
     assert model.read_from_ == ("sample",)
     expected = Ridge(alpha=3.0).fit(X, Y).predict(X)
     np.testing.assert_allclose(model._pipelines[0].scores(form(X + 1), None), expected, atol=1e-9)
 
 
-def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch):
+@pytest.mark.parametrize("gamma", [None, "auto"])
+def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch, gamma):
     decomposed, coded = [], []
 
     def spy_on_decompose(X, *args, **kwargs):
         decomposed.append(X)
         return decompose(X, *args, **kwargs)
 
-    def spy_on_group_lasso(X, components, *args, **kwargs):
+    def spy_on_code_samples(X, components, *args, **kwargs):
         coded.append((X, components))
-        return group_lasso(X, components, *args, **kwargs)
+        return code_samples(X, components, *args, **kwargs)
 
     monkeypatch.setattr(_features, "decompose", spy_on_decompose)
-    monkeypatch.setattr(_features, "group_lasso", spy_on_group_lasso)
+    monkeypatch.setattr(_features, "code_samples", spy_on_code_samples)
     data = make_label_subspaces(60, 12, 3, n_components=2, noise=0.2, random_state=0)
-    SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    SDGSClassifier(2, gamma=gamma, random_state=0).fit(data.X, data.Y)
     assert [len(X) for X in decomposed] == [40, 40, 40, 60]
     # Each decomposition codes its own samples and then the test samples, with its own subspaces.
     for train, X, test in zip(coded[:6:2], decomposed[:3], coded[1:6:2], strict=True):
@@ -126,7 +129,7 @@ def test_the_model_is_calibrated_on_the_cross_fitted_scores():
     Y = rng.random((90, 3)) < 0.5
     X = Y @ rng.standard_normal((3, 6)) + rng.standard_normal((90, 6))
     result = evaluator(X, Y, (1.0,)).evaluate(CANDIDATE)
-    model = SDGSClassifier(2, penalty=1.0, scaling="rows", random_state=0).fit(X, Y)
+    model = SDGSClassifier(2, gamma=None, penalty=1.0, scaling="rows", random_state=0).fit(X, Y)
     assert model.read_from_ == result.choice.read_from
     np.testing.assert_allclose(model._calibration.slope, fit_calibration(result.scores, Y).slope)
 
