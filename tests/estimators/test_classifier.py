@@ -319,3 +319,55 @@ def test_idf_is_chosen_if_rare_words_matter():
     frequent = rng.random((600, 6)) < 0.5
     X = csr_array(np.hstack([frequent, rare]).astype(float))
     assert SDGSClassifier(2, random_state=0).fit(X, frequent).scaling_ == "rows"
+
+
+def products_of_features(n=500):
+    """Each label is the sign of a product, which no linear method predicts."""
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    return X, np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] * X[:, 3] > 0]).astype(int)
+
+
+def sums_of_features(n=500):
+    """Each label is the sign of a sum."""
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    return X, np.column_stack([X[:, 0] + X[:, 1] > 0, X[:, 2] - X[:, 3] > 0]).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("make_samples", "form", "gamma"),
+    [
+        (products_of_features, np.asarray, 2.0),
+        (sums_of_features, np.asarray, None),
+        (products_of_features, csr_array, None),
+    ],
+)
+def test_a_kernel_is_chosen_if_dense_samples_need_one(make_samples, form, gamma):
+    """The model is that of the chosen kernel, given."""
+    X, Y = make_samples()
+    X = form(X)
+    options = {"penalty": 1.0, "scaling": "rows", "random_state": 0}
+    model, given = (SDGSClassifier(2, **kernel, **options).fit(X[:400], Y[:400]) for kernel in ({}, {"gamma": gamma}))
+    assert model.get_params()["gamma"] == "auto"
+    assert model.gamma_ == given.gamma_ == gamma
+    assert ("kernel" in model.read_from_) == (gamma is not None)
+    np.testing.assert_array_equal(model.decision_function(X), given.decision_function(X))
+    if gamma is not None:
+        without = SDGSClassifier(2, gamma=None, **options).fit(X[:400], Y[:400])
+        accuracy, accuracy_without = (metrics.accuracy(Y[400:], m.predict(X[400:])) for m in (model, without))
+        assert accuracy > accuracy_without + 0.2
+
+
+def test_the_norm_readout_has_no_kernel():
+    X, Y = products_of_features()
+    model = SDGSClassifier(2, readout="norm", random_state=0).fit(X, Y)
+    assert model.gamma_ is None
+    with pytest.raises(ValueError, match='gamma needs readout="ridge"'):
+        SDGSClassifier(2, readout="norm", gamma=2.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("gamma", ["x", "Auto", 0, -1.0, np.nan, (2.0,)])
+@pytest.mark.parametrize("readout", ["ridge", "norm"])
+def test_a_gamma_that_is_no_positive_number_is_rejected(gamma, readout):
+    X, Y = sums_of_features(30)
+    with pytest.raises(ValueError, match="^gamma must be "):
+        SDGSClassifier(2, gamma=gamma, readout=readout).fit(X, Y)
