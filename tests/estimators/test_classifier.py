@@ -369,5 +369,5 @@ def test_the_norm_readout_has_no_kernel():
 @pytest.mark.parametrize("readout", ["ridge", "norm"])
 def test_a_gamma_that_is_no_positive_number_is_rejected(gamma, readout):
     X, Y = sums_of_features(30)
-    with pytest.raises(ValueError, match="^gamma must be "):
+    with pytest.raises(ValueError, match=r"^gamma must be "):
         SDGSClassifier(2, gamma=gamma, readout=readout).fit(X, Y)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
-
 from sklearn.linear_model import LogisticRegression
 
 from sdgs.readout._calibration import fit_calibration, fit_calibrations

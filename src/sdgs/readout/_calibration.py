@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgs._utils._array_api import expit, to_device_of, to_host
 from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES, MAX_LAST_CHANGE
 
-
 _MAX_START = 10.0  # where larger coefficients give probabilities of 0 or 1 for other scores, there is nothing to follow
 
 

@@ -22,8 +22,8 @@ def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
 
     The loss of a label is a function of two numbers, its slope and its offset. So each pass over the samples collects,
     per label, the sums of r, r u, w, w u and w u^2, with r = p - y and w = p (1 - p); gradient and Hessian follow. A
-    step is halved while the derivative along it at its end is positive and larger than half of that at its start. (If it
-    is still negative the step was not too long: the loss is convex.)
+    step is halved while the derivative along it at its end is positive and larger than half of that at its start. (If
+    it is still negative the step was not too long: the loss is convex.)
     """
     k, n = U.shape
     sums = np.empty((5, k))
