@@ -38,7 +38,8 @@ class Recorder:
 
 
 CASES = [
-    (SDGSClassifier, {}, 2 + 1 + 4 + 1),
+    (SDGSClassifier, {}, 2 + 2 * (1 + 4) + 1),
+    (SDGSClassifier, {"gamma": None}, 2 + 1 + 4 + 1),
     (SDGSClassifier, {"huber": "auto"}, None),
     (SDGSClassifier, {"readout": "norm"}, 1),
     (SDGSClassifierCV, {"budget": 3, "gammas": None}, None),

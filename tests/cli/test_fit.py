@@ -31,6 +31,7 @@ def test_fit_gives_the_same_model_as_the_estimator(run, songs, tmp_path):
     assert content["chosen"] == {
         "scaling": model.scaling_,
         "huber": None,
+        "gamma": model.gamma_,
         "penalty": model.penalty_,
         "read_from": list(model.read_from_),
     }

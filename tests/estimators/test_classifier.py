@@ -58,11 +58,11 @@ def test_the_norm_readout_follows_its_definition(digits):
 @pytest.mark.slow
 def test_rows_are_scaled_to_unit_norm_unless_scaling_is_none(digits):
     train, test = digits
-    scaled = SDGSClassifier(random_state=0).fit(train.X * np.arange(1, 1501)[:, None], train.Y)
-    plain = SDGSClassifier(random_state=0).fit(train.X, train.Y)
+    scaled = SDGSClassifier(gamma=None, random_state=0).fit(train.X * np.arange(1, 1501)[:, None], train.Y)
+    plain = SDGSClassifier(gamma=None, random_state=0).fit(train.X, train.Y)
     np.testing.assert_allclose(scaled.decision_function(test.X * 1e5), plain.decision_function(test.X), atol=1e-4)
     unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (train.X, test.X)]
-    off = SDGSClassifier(scaling=None, random_state=0).fit(unit[0], train.Y)
+    off = SDGSClassifier(scaling=None, gamma=None, random_state=0).fit(unit[0], train.Y)
     np.testing.assert_allclose(off.decision_function(unit[1]), plain.decision_function(test.X), atol=1e-4)
     assert not np.allclose(off.decision_function(test.X), plain.decision_function(test.X))
 
@@ -95,8 +95,8 @@ def test_columns_in_different_units_are_standardised():
     rng = np.random.default_rng(0)
     units = 10.0 ** rng.uniform(-3, 3, 30)
     raw = (data.X + rng.choice([-5, 5], 30)) * units
-    model = SDGSClassifier(2, random_state=0).fit(raw[:600], data.Y[:600])
-    plain = SDGSClassifier(2, scaling="rows", random_state=0).fit(raw[:600], data.Y[:600])
+    model = SDGSClassifier(2, gamma=None, random_state=0).fit(raw[:600], data.Y[:600])
+    plain = SDGSClassifier(2, gamma=None, scaling="rows", random_state=0).fit(raw[:600], data.Y[:600])
     f1, plain_f1 = (metrics.f1(data.Y[600:], m.predict(raw[600:])) for m in (model, plain))
     assert f1 > 0.85
     assert f1 > plain_f1 + 0.2
@@ -209,8 +209,8 @@ def test_corrupted_entries_cost_less_accuracy_with_huber(more_digits):
     plain = f1_of(X, X_test, more_digits)
     robust = f1_of(X, X_test, more_digits, huber=0.05, alpha=0.1)
     assert robust > plain + 10
-    plain = f1_of(X, X_test, more_digits, readout="ridge", alpha=0.1)
-    robust = f1_of(X, X_test, more_digits, readout="ridge", huber=0.05, alpha=0.1)
+    plain = f1_of(X, X_test, more_digits, readout="ridge", gamma=None, alpha=0.1)
+    robust = f1_of(X, X_test, more_digits, readout="ridge", gamma=None, huber=0.05, alpha=0.1)
     assert robust > plain + 10
 
 
@@ -262,7 +262,7 @@ def test_kernels_are_computed_from_cleaned_samples():
     np.testing.assert_allclose(blocks[1], features.clean(scaled, None))
     in_units = model.transform(X) * kernel.weights  # not of unit norm: a spike may dominate the norm
     np.testing.assert_allclose(blocks[0], laplacian_kernel(in_units, kernel.landmarks, kernel.gamma))
-    assert features.widths[:3] == (600, 664, 664 + sum(map(len, model.components_)))
+    assert features.widths[:3] == (500, 564, 564 + sum(map(len, model.components_)))
     f1 = metrics.f1(
         clean.Y[500:],
         SDGSClassifier(huber=0.05, gamma=1.0, random_state=0).fit(X[:500], clean.Y[:500]).predict(X[500:]),
@@ -319,3 +319,55 @@ def test_idf_is_chosen_if_rare_words_matter():
     frequent = rng.random((600, 6)) < 0.5
     X = csr_array(np.hstack([frequent, rare]).astype(float))
     assert SDGSClassifier(2, random_state=0).fit(X, frequent).scaling_ == "rows"
+
+
+def products_of_features(n=500):
+    """Each label is the sign of a product, which no linear method predicts."""
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    return X, np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] * X[:, 3] > 0]).astype(int)
+
+
+def sums_of_features(n=500):
+    """Each label is the sign of a sum."""
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    return X, np.column_stack([X[:, 0] + X[:, 1] > 0, X[:, 2] - X[:, 3] > 0]).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("make_samples", "form", "gamma"),
+    [
+        (products_of_features, np.asarray, 2.0),
+        (sums_of_features, np.asarray, None),
+        (products_of_features, csr_array, None),
+    ],
+)
+def test_a_kernel_is_chosen_if_dense_samples_need_one(make_samples, form, gamma):
+    """The model is that of the chosen kernel, given."""
+    X, Y = make_samples()
+    X = form(X)
+    options = {"penalty": 1.0, "scaling": "rows", "random_state": 0}
+    model, given = (SDGSClassifier(2, **kernel, **options).fit(X[:400], Y[:400]) for kernel in ({}, {"gamma": gamma}))
+    assert model.get_params()["gamma"] == "auto"
+    assert model.gamma_ == given.gamma_ == gamma
+    assert ("kernel" in model.read_from_) == (gamma is not None)
+    np.testing.assert_array_equal(model.decision_function(X), given.decision_function(X))
+    if gamma is not None:
+        without = SDGSClassifier(2, gamma=None, **options).fit(X[:400], Y[:400])
+        accuracy, accuracy_without = (metrics.accuracy(Y[400:], m.predict(X[400:])) for m in (model, without))
+        assert accuracy > accuracy_without + 0.2
+
+
+def test_the_norm_readout_has_no_kernel():
+    X, Y = products_of_features()
+    model = SDGSClassifier(2, readout="norm", random_state=0).fit(X, Y)
+    assert model.gamma_ is None
+    with pytest.raises(ValueError, match='gamma needs readout="ridge"'):
+        SDGSClassifier(2, readout="norm", gamma=2.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("gamma", ["x", "Auto", 0, -1.0, np.nan, (2.0,)])
+@pytest.mark.parametrize("readout", ["ridge", "norm"])
+def test_a_gamma_that_is_no_positive_number_is_rejected(gamma, readout):
+    X, Y = sums_of_features(30)
+    with pytest.raises(ValueError, match=r"^gamma must be "):
+        SDGSClassifier(2, gamma=gamma, readout=readout).fit(X, Y)

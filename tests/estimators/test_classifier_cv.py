@@ -15,6 +15,7 @@ from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._samples import ArraySamples
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
 from sdgs.selection._cost_model import CostModel
+from sdgs.selection._cross_fit import CrossFit
 
 
 class RecordingCV(SDGSClassifierCV):
@@ -36,6 +37,25 @@ def evaluators(monkeypatch):
 
     monkeypatch.setattr(CandidateEvaluator, "__init__", recorded)
     return created
+
+
+@pytest.fixture
+def penalties_tried(monkeypatch):
+    """The penalties that are tried for each candidate, in order."""
+    tried, init, scores = [], CrossFit.__init__, CrossFit.scores
+
+    def recorded_init(self, *args, **options):
+        init(self, *args, **options)
+        tried.append([])
+        self.tried = tried[-1]
+
+    def recorded_scores(self, penalty):
+        self.tried.append(penalty)
+        return scores(self, penalty)
+
+    monkeypatch.setattr(CrossFit, "__init__", recorded_init)
+    monkeypatch.setattr(CrossFit, "scores", recorded_scores)
+    return tried
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +166,8 @@ def test_only_given_values_are_tried(digits):
         {"scaling": "rows", "n_components": 3, "alpha": 0.15, "huber": None, "gamma": None}
     ]
     assert model.penalty_ == 2.0
-    plain = SDGSClassifier(3, alpha=0.15, penalty=2.0, scaling="rows", random_state=0).fit(train.X, train.Y)
+    plain = SDGSClassifier(3, alpha=0.15, gamma=None, penalty=2.0, scaling="rows", random_state=0)
+    plain.fit(train.X, train.Y)
     np.testing.assert_allclose(model.predict_proba(train.X), plain.predict_proba(train.X), atol=1e-12)
 
 
@@ -179,14 +200,16 @@ def test_candidates_are_evaluated_on_some_of_many_samples(digits, evaluators):
     assert metrics.f1(test.Y, model.predict(test.X)) > 0.8
 
 
-def test_on_all_samples_penalties_near_the_best_are_tried(digits, evaluators):
+def test_on_all_samples_the_search_for_a_penalty_starts_at_the_chosen_one(digits, evaluators, penalties_tried):
     options = {"n_components": 2, "hubers": None, "gammas": None, "scaling": "rows", "max_rows": 200}
-    model = SDGSClassifierCV(**options, random_state=0).fit(digits[0].X, digits[0].Y)
-    all_penalties, nearby = (penalties for penalties, _ in evaluators)
-    averaged = [p for p, used in zip(model.cv_results_["penalty"], model.cv_results_["averaged"], strict=True) if used]
-    indices = [all_penalties.index(penalty) for penalty in averaged]
-    assert nearby == all_penalties[max(min(indices) - 2, 0) : max(indices) + 3]
-    assert len(nearby) < len(all_penalties)
+    model = RecordingCV(**options, random_state=0).fit(digits[0].X, digits[0].Y)
+    assert [n_samples for _, n_samples in evaluators] == [200, 800]
+    assert evaluators[0][0] == evaluators[1][0]  # all penalties may be reached
+    results = sorted(model.results_, key=lambda result: -result.value)
+    chosen = [result.choice.penalty for result in results[:3]]
+    assert sum(model.cv_results_["averaged"]) == 3
+    assert len({1.0, *chosen}) == 4  # where the search would start otherwise
+    assert [tried[0] for tried in penalties_tried[-3:]] == chosen
 
 
 def test_on_all_samples_labels_are_read_from_the_chosen_blocks_at_most(monkeypatch):
@@ -208,9 +231,9 @@ def test_on_all_samples_labels_are_read_from_the_chosen_blocks_at_most(monkeypat
 
 
 def test_on_all_samples_codes_are_not_computed_if_they_are_not_read(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((600, 4))
-    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] * X[:, 3] > 0])
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((600, 8))
+    Y = np.column_stack([np.abs(X[:, 0]) > 0.7, np.abs(X[:, 1]) > 0.7])
     n_coded = []
 
     def recorded(X, *args, **options):

@@ -315,7 +315,7 @@ def test_results_for_fewer_feature_blocks_have_other_files(data, tmp_path):
 
 
 def test_a_forged_result_is_computed_again_with_a_warning(data, tmp_path):
-    estimator = SDGSClassifier(random_state=0, checkpoint=tmp_path)
+    estimator = SDGSClassifier(gamma=None, random_state=0, checkpoint=tmp_path)
     first = clone(estimator).fit(data.X, data.Y)
     (path,) = (path for path in tmp_path.iterdir() if b'"choice"' in path.read_bytes())
     for change in (

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgs import SDGSClassifier, metrics
+from sdgs._utils._array_api import on_host, to_host
 from sdgs.datasets import make_composite_digits
 from sdgs.readout._decision import (
     DECISION_RULES,
@@ -49,6 +50,19 @@ def test_the_best_set_is_that_of_sorted_probabilities(seed, k, allow_empty):
         if allow_empty and np.prod(1 - p) > expected.max():
             size = 0
         assert labels.tolist() == np.isin(np.arange(k), order[:size]).tolist()
+
+
+@pytest.mark.array_api
+@pytest.mark.parametrize("allow_empty", [False, True])
+def test_the_best_sets_are_those_of_the_compiled_loop(elsewhere, allow_empty):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        P = 1 / (1 + np.exp(-rng.normal(-2, 3, (30, int(rng.integers(1, 30))))))
+        P[:5] = rng.choice([0, 1e-300, 0.25, 0.5, 1], P[:5].shape)
+        P[5:7] = [[0.0], [1e-310]]
+        labels = best_expected_f1(elsewhere(P), allow_empty=allow_empty)
+        assert not on_host(labels)
+        np.testing.assert_array_equal(to_host(labels), best_expected_f1(P, allow_empty=allow_empty))
 
 
 def test_the_empty_set_only_if_allowed():

@@ -179,6 +179,29 @@ def test_a_row_of_weight_two_is_two_rows(n):
     assert not np.allclose(weighted.ridge(2.0, 60).coef, expected.coef, atol=1e-3)
 
 
+@pytest.mark.parametrize(("n", "form"), [(60, PrimalRidge), (8, DualRidge)])
+@pytest.mark.parametrize("weighted_columns", [None, slice(6, 14)])
+@pytest.mark.parametrize("weighted_samples", [False, True])
+@pytest.mark.parametrize("with_kernel", [False, True])
+def test_a_path_gives_the_scores_of_the_ridges(n, form, weighted_columns, weighted_samples, with_kernel):
+    rng = np.random.default_rng(0)
+    X, new, landmarks = (rng.standard_normal((rows, 8)) + 1 for rows in (n, 12, 6))
+    Y = (rng.random((n, 3)) < 0.4).astype(float)
+    sample_weight = rng.uniform(0.2, 3, n) if weighted_samples else None
+    widths = [6, 10, 14]
+    design = RidgeDesign(widths, weighted_columns, sample_weight)
+    gram = laplacian_kernel(landmarks) if with_kernel else None
+    regression = prepare_ridge([[laplacian_kernel(X, landmarks), X]], Y, design, gram)
+    assert type(regression) is form
+    kernel = laplacian_kernel(new, landmarks)
+    blocks = [[kernel[:5], csr_array(new[:5])], [kernel[5:], csr_array(new[5:])]]
+    path = regression.path(blocks, widths)
+    for penalty in (1e-2, 1.0, 100.0, 1.0):  # a path keeps no state
+        for scores, ridge in zip(path(penalty), regression.ridges(penalty, widths), strict=True):
+            expected = np.vstack([ridge.scores(block) for block in blocks])
+            np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_the_form_depends_on_the_shape():
     rng = np.random.default_rng(0)
     for n, form in ((60, PrimalRidge), (8, DualRidge)):

@@ -1,5 +1,7 @@
 """Evaluating candidates, and the preview of scalings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,7 +9,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from regressions import options, penalty_weights_by_hand
-from sdgs import SDGSClassifier, decompose, group_lasso
+from sdgs import SDGSClassifier, decompose
+from sdgs.coding._group_lasso import code_samples
 from sdgs.datasets import make_label_subspaces
 from sdgs.readout import _features
 from sdgs.readout._calibration import fit_calibration
@@ -59,7 +62,7 @@ def test_columns_and_samples_of_words_are_weighted_in_each_fold(few_words, form,
         expected[test] = weighted_ridge(unit[train], Y[train], metric).scores([unit[test]])
     assert result.choice.read_from == ("sample",)
     np.testing.assert_allclose(result.scores, expected, atol=1e-9)
-    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
+    model = SDGSClassifier(2, scaling="rows", gamma=None, penalty=3.0, metric=metric, random_state=0).fit(form(X), Y)
     assert model.read_from_ == ("sample",)
     np.testing.assert_allclose(model._pipelines[0].ridge.coef, weighted_ridge(unit, Y, metric).coef, atol=1e-9)
 
@@ -68,7 +71,8 @@ def test_columns_and_samples_of_words_are_weighted_in_each_fold(few_words, form,
 def test_the_weights_of_columns_agree_with_the_formula(few_words, form):
     X, Y = few_words
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    model = SDGSClassifier(2, scaling="rows", penalty=3.0, metric="hamming_loss", random_state=0).fit(form(X), Y)
+    model = SDGSClassifier(2, scaling="rows", gamma=None, penalty=3.0, metric="hamming_loss", random_state=0)
+    model.fit(form(X), Y)
     root = np.sqrt(penalty_weights_by_hand(unit, Y))
     expected = Ridge(alpha=3.0).fit(unit * root, Y).predict(unit * root)
     np.testing.assert_allclose(model._pipelines[0].scores(form(X), None), expected, atol=1e-9)
@@ -77,33 +81,94 @@ def test_the_weights_of_columns_agree_with_the_formula(few_words, form):
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_nothing_is_weighted_if_most_entries_are_not_zero(few_words, form):
     X, Y = few_words
-    model = SDGSClassifier(2, scaling=None, penalty=3.0, random_state=0).fit(form(X + 1), Y)
+    model = SDGSClassifier(2, scaling=None, gamma=None, penalty=3.0, random_state=0).fit(form(X + 1), Y)
     assert model.read_from_ == ("sample",)
     expected = Ridge(alpha=3.0).fit(X, Y).predict(X)
     np.testing.assert_allclose(model._pipelines[0].scores(form(X + 1), None), expected, atol=1e-9)
 
 
-def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch):
+@pytest.mark.parametrize("gamma", [None, "auto"])
+def test_no_fold_sees_the_samples_that_it_is_tested_on(monkeypatch, gamma):
     decomposed, coded = [], []
 
     def spy_on_decompose(X, *args, **kwargs):
         decomposed.append(X)
         return decompose(X, *args, **kwargs)
 
-    def spy_on_group_lasso(X, components, *args, **kwargs):
-        coded.append((X, components))
-        return group_lasso(X, components, *args, **kwargs)
+    def spy_on_code_samples(X, problem, *args, **kwargs):
+        coded.append((X, problem.dictionary.C))
+        return code_samples(X, problem, *args, **kwargs)
 
     monkeypatch.setattr(_features, "decompose", spy_on_decompose)
-    monkeypatch.setattr(_features, "group_lasso", spy_on_group_lasso)
+    monkeypatch.setattr(_features, "code_samples", spy_on_code_samples)
     data = make_label_subspaces(60, 12, 3, n_components=2, noise=0.2, random_state=0)
-    SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    SDGSClassifier(2, gamma=gamma, random_state=0).fit(data.X, data.Y)
     assert [len(X) for X in decomposed] == [40, 40, 40, 60]
+    assert [len(X) for X, _ in coded[:6]] == [40, 20] * 3
     # Each decomposition codes its own samples and then the test samples, with its own subspaces.
     for train, X, test in zip(coded[:6:2], decomposed[:3], coded[1:6:2], strict=True):
         assert np.array_equal(train[0], X)
-        assert train[1] is test[1]
+        np.testing.assert_array_equal(train[1], test[1])
         assert len(np.unique(np.vstack([train[0], test[0]]), axis=0)) == 60
+
+
+def with_missing_entries(X):
+    return np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+
+
+SAMPLES = {
+    "dense": (np.asarray, None),
+    "sparse": (csr_array, None),
+    "missing": (with_missing_entries, None),
+    "huber": (np.asarray, 0.1),
+}
+
+
+@pytest.mark.parametrize(("form", "huber"), SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize(("first", "second"), [(None, 2.0), (2.0, None)])
+def test_candidates_that_differ_in_the_kernel_share_codes_and_have_the_results_of_their_own(
+    form, huber, first, second, monkeypatch
+):
+    coded = []
+
+    def spy_on_code_samples(X, *args, **kwargs):
+        coded.append(X)
+        return code_samples(X, *args, **kwargs)
+
+    monkeypatch.setattr(_features, "code_samples", spy_on_code_samples)
+    data = make_label_subspaces(120, 20, 4, n_components=2, noise=0.1, random_state=0)
+    X, penalties = form(data.X), (0.1, 0.3, 1.0, 3.0)
+    first, second = (replace(CANDIDATE, gamma=gamma, huber=huber) for gamma in (first, second))
+    fresh, used = (evaluator(X, data.Y, penalties) for _ in range(2))
+    expected = fresh.evaluate(second, start=0.3)
+    used.evaluate(first)
+    coded.clear()
+    result = used.evaluate(second, start=0.3)
+    assert "code" in result.choice.read_from
+    assert (result.choice, result.value) == (expected.choice, expected.value)
+    np.testing.assert_array_equal(result.scores, expected.scores)
+    if second.gamma is None or (huber is None and form is not with_missing_entries):
+        assert not coded  # cleaning the samples for a kernel takes codes of its own
+    used.evaluate(replace(second, alpha=0.2))
+    assert coded
+
+
+def test_codes_are_computed_if_an_earlier_candidate_did_not_read_them():
+    data = make_label_subspaces(120, 20, 4, n_components=2, noise=0.1, random_state=0)
+    fresh, used = (evaluator(data.X, data.Y) for _ in range(2))
+    assert used.evaluate(CANDIDATE, max_blocks=("sample",)).choice.read_from == ("sample",)
+    result, expected = (some.evaluate(CANDIDATE) for some in (used, fresh))
+    assert "code" in result.choice.read_from
+    np.testing.assert_array_equal(result.scores, expected.scores)
+
+
+def test_a_search_for_the_penalty_starts_where_the_last_one_ended():
+    """Or where the caller says; the metric of these labels is flat, so that the search stays there."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 4)), np.repeat([[True, True]], 60, axis=0)
+    some = evaluator(X, Y, (0.1, 1.0, 10.0))
+    starts = [None, 10.0, None, 0.1, None]
+    assert [some.evaluate(CANDIDATE, start=start).choice.penalty for start in starts] == [1.0, 10.0, 10.0, 0.1, 0.1]
 
 
 def test_with_many_samples_not_all_folds_are_left_out():
@@ -126,7 +191,7 @@ def test_the_model_is_calibrated_on_the_cross_fitted_scores():
     Y = rng.random((90, 3)) < 0.5
     X = Y @ rng.standard_normal((3, 6)) + rng.standard_normal((90, 6))
     result = evaluator(X, Y, (1.0,)).evaluate(CANDIDATE)
-    model = SDGSClassifier(2, penalty=1.0, scaling="rows", random_state=0).fit(X, Y)
+    model = SDGSClassifier(2, gamma=None, penalty=1.0, scaling="rows", random_state=0).fit(X, Y)
     assert model.read_from_ == result.choice.read_from
     np.testing.assert_allclose(model._calibration.slope, fit_calibration(result.scores, Y).slope)
 

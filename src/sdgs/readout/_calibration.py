@@ -14,6 +14,8 @@ from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES, MAX_
 
 Starts = dict[int, NDArray[np.float64]]
 
+_MAX_START = 10.0  # where larger coefficients give probabilities of 0 or 1 for other scores, there is nothing to follow
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -51,9 +53,10 @@ def fit_calibrations(
     negative slope, all labels share one slope; if that is negative too, as for noise, frequencies alone are used. About
     ``max_scores`` scores are used.
 
-    Newton's method starts each calibration at the one before, because candidates are similar, and ends with a step
-    that changes no log-odds by more than ``max_change``; the error is about its square. ``starts`` connects several
-    calls: it has coefficients to start at, by their number, and gets the new ones.
+    Newton's method starts each calibration at the one before, because candidates are similar, unless that is steep
+    (nearly separable labels) or not increasing. It ends with a step that changes no log-odds by more than
+    ``max_change``; the error is about its square. ``starts`` connects several calls: it has coefficients to start at,
+    by their number, and gets the new ones.
     """
     n, k = Y.shape
     frequency = (Y.sum(axis=0) + 1) / (n + 2)  # Laplace's rule keeps the log-odds finite
@@ -90,11 +93,17 @@ def _fit_coefficients(
         from_u[0, 0] = from_u[3, 3] = 1 / spread
         from_u[1, 0] = from_u[2, 3] = -mean / spread
         penalty = from_u.T @ np.diag([1.0, 0.0, 1.0, 1.0]) @ from_u / CALIBRATION_C
-        if not minimise_log_loss(u, target, log_odds, n_free, penalty, max_change, theta):
-            warnings.warn("The calibration of the probabilities did not converge.", ConvergenceWarning, stacklevel=2)
+        problem = u, target, log_odds, n_free, penalty, max_change
+        if not minimise_log_loss(*problem, theta):
+            theta[:] = 0  # from there it converges; no other start is certain to be near enough
+            if not minimise_log_loss(*problem, theta):
+                warnings.warn("The calibration of probabilities did not converge.", ConvergenceWarning, stacklevel=2)
         a, d, b, c = from_u @ theta
         slope = a + c * log_odds
-        if (slope > 0).all():
+        is_valid = (slope > 0).all()
+        if not is_valid or np.abs(theta).max() > _MAX_START:
+            theta[:] = 0
+        if is_valid:
             return Calibration(slope, d + b * log_odds)
     return Calibration(np.zeros(len(log_odds)), log_odds)
 

@@ -7,7 +7,7 @@ import numpy as np
 from sdgs._utils._numba import jit_cached
 
 _MAX_STEPS = 200
-_MIN_LENGTH = 1e-9  # of a step that was halved: the derivative is rounding
+_MIN_LENGTH = 1e-9  # of a step that was halved
 _MIN_PIVOT = 1e-14  # relative; below it a direction changes nothing
 
 
@@ -22,7 +22,8 @@ def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
 
     The loss of a label is a function of two numbers, its slope and its offset. So each pass over the samples collects,
     per label, the sums of r, r u, w, w u and w u^2, with r = p - y and w = p (1 - p); gradient and Hessian follow. A
-    step is halved while the derivative along it at its end is larger than half of that at its start.
+    step is halved while the derivative along it at its end is positive and larger than half of that at its start. (If
+    it is still negative the step was not too long: the loss is convex.)
     """
     k, n = U.shape
     sums = np.empty((5, k))
@@ -68,10 +69,10 @@ def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
                     b_is_slope = 1 if b == 0 or b == 3 else 0
                     hessian[a, b] += factor * (1.0 if b < 2 else log_odds[j]) * sums[2 + a_is_slope + b_is_slope, j]
             new_derivative += gradient[a] * step[a]
-        if abs(new_derivative) > 0.5 * abs(derivative):
+        if new_derivative > 0.5 * abs(derivative):
             length *= 0.5
             if length < _MIN_LENGTH:
-                return True
+                return False
             continue
         for a in range(4):
             theta[a] = trial[a]

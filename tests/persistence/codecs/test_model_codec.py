@@ -40,7 +40,7 @@ def with_missing_entries(data):
 
 
 MODELS = {
-    "ridge": (SDGSClassifier(2, random_state=0), lambda d: d.X),
+    "ridge": (SDGSClassifier(2, gamma=None, random_state=0), lambda d: d.X),
     "norm": (SDGSClassifier(2, readout="norm", random_state=0), lambda d: d.X),
     "kernel": (SDGSClassifier(2, gamma=1.0, n_landmarks=40, random_state=0), lambda d: d.X),
     "float32": (SDGSClassifier(2, gamma=1.0, n_landmarks=40, random_state=0), lambda d: d.X.astype(np.float32)),
@@ -70,6 +70,17 @@ def test_round_trip(name, data, tmp_path):
     assert_same_predictions(
         clone(model).set_params(random_state=1).fit(X, data.Y), loaded.set_params(random_state=1).fit(X, data.Y), X
     )
+
+
+@pytest.mark.parametrize(("combine", "gamma"), [(np.multiply, 2.0), (np.add, None)])
+def test_the_chosen_kernel_comes_back(combine, gamma, tmp_path):
+    X = np.random.default_rng(0).standard_normal((400, 4))
+    Y = (combine(X[:, ::2], X[:, 1::2]) > 0).astype(int)
+    model = SDGSClassifier(2, n_landmarks=100, random_state=0).fit(X, Y)
+    loaded = save_and_load(model, tmp_path)
+    assert (loaded.gamma, loaded.gamma_) == ("auto", gamma)
+    assert_same(model, loaded)
+    assert_same_predictions(model, loaded, X)
 
 
 def frame(Y, **dtypes):
