@@ -75,7 +75,7 @@ def at_reduction(monkeypatch):
 
 
 def assert_same_as_in_memory(model, data):
-    expected = SDGSClassifier(**PARAMETERS).fit(data.X, data.Y)
+    expected = SDGSClassifier(gamma=None, **PARAMETERS).fit(data.X, data.Y)
     assert_same_decomposition(model.decomposition_, expected.decomposition_)
     np.testing.assert_allclose(model.predict_proba(data.X), expected.predict_proba(data.X), atol=1e-9)
 
