@@ -54,9 +54,9 @@ class SDGSClassifierCV(SDGSModel):
     n_averaged : int, default=3
         Maximum number of averaged candidates; each is within a point of the best. Prediction takes as many times as
         long. With kernels each has its own landmarks if there are more samples than ``max_rows``.
-    budget : float or None, default=None
+    budget : float or None, default=10
         Maximum cost, in fits of :class:`SDGSClassifier` to the same samples with its defaults and ``gamma=None``; by a
-        cost model, so that results do not depend on the clock. None is no limit: each value is tried at most once.
+        cost model, so that results do not depend on the clock. None is no limit.
     time_limit : float or None, default=None
         Maximum time of the search and the fits after it, in seconds; None is no limit. Before each candidate the time
         that it takes, and that of the fits that remain, is predicted by the cost model at the speed so far. Whether
@@ -112,7 +112,7 @@ class SDGSClassifierCV(SDGSModel):
         penalties: float | Sequence[float] = defaults.PENALTIES,
         scaling: str | None = "auto",
         n_averaged: int = 3,
-        budget: float | None = None,
+        budget: float | None = 10,
         time_limit: float | None = None,
         max_rows: int = 3000,
         residual_size: int | float = 1e-4,
