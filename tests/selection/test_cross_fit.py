@@ -68,7 +68,7 @@ def test_the_search_for_a_penalty_ends_at_the_maximum_and_evaluates_no_more_than
         def quick_values(self, candidates, _):
             return [float(scores[0, 0]) for scores in candidates]
 
-    point = best_penalty(Curve(), penalties, start, Identity(np.zeros((1, 1)), Decision()))
+    point = best_penalty(Curve(), penalties, start, Identity(np.zeros((1, 1)), Decision()), {})
     assert (point.penalty, point.width, point.value) == (best, 1, 0.0)
     assert len(evaluated) == len(set(evaluated)) <= abs(best - start) + 3
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgs._utils._array_api import on_host, to_host
 from sdgs._utils._progress import Task
 from sdgs.persistence._checkpoint import Checkpoint, fingerprint, is_moderate
+from sdgs.readout._calibration import Starts
 from sdgs.readout._features import feature_block_names
 from sdgs.readout._parameters import PipelineParameters, RidgeChoice
 from sdgs.readout._pipeline import ReadoutContext, fit_regression, shared_codes
@@ -138,6 +139,7 @@ class CandidateEvaluator:
 
     def _evaluate(self, parameters: PipelineParameters, blocks: tuple[str, ...], start: int, task: Task) -> CVResult:
         scaled = self._scale(parameters.scaling)
+        calibration_starts: Starts = {}
         with warnings.catch_warnings():  # the fit to all samples will warn, once
             warnings.simplefilter("ignore", ConvergenceWarning)
             cross_fit = CrossFit(
@@ -149,9 +151,9 @@ class CandidateEvaluator:
                 each=partial(task.each, "fold"),
             )
         with task.part("penalties"):
-            best = best_penalty(cross_fit, self._penalties, start, self._scorer)
+            best = best_penalty(cross_fit, self._penalties, start, self._scorer, calibration_starts)
         choice = RidgeChoice(self._penalties[best.penalty], blocks[: best.width + 1])
-        value = self._scorer.value(best.scores)
+        value = self._scorer.value(best.scores, calibration_starts)
         return CVResult(parameters, choice, value, self.test_rows, to_host(best.scores))
 
     def _scale(self, scaling: str | None) -> Samples:

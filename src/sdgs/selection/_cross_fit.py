@@ -120,13 +120,15 @@ class PathPoint:
     scores: Any
 
 
-def best_penalty(cross_fit: CrossFit, penalties: Sequence[float], start: int, scorer: "Scorer") -> PathPoint:
+def best_penalty(
+    cross_fit: CrossFit, penalties: Sequence[float], start: int, scorer: "Scorer", calibration_starts: Starts
+) -> PathPoint:
     """The best penalty and number of columns; of equal numbers of columns the first.
 
     The search goes from penalty ``start`` to larger ones while they are better, and if none was, to smaller ones: the
-    metric has one maximum along the path, but for noise.
+    metric has one maximum along the path, but for noise. ``calibration_starts`` are those of
+    :func:`sdgs.readout._calibration.fit_calibrations`.
     """
-    calibration_starts: Starts = {}
 
     def evaluate(penalty: int) -> PathPoint:
         scores = cross_fit.scores(penalties[penalty])
@@ -158,9 +160,9 @@ class Scorer:
     Y: Array
     decision: Decision
 
-    def value(self, scores: Any) -> float:
+    def value(self, scores: Any, starts: Starts) -> float:
         """The value of scores."""
-        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE, {})[0]
+        return self._values([scores], slice(None), defaults.MAX_LAST_CHANGE, starts)[0]
 
     def quick_values(self, candidates: Sequence[Any], starts: Starts) -> list[float]:
         """The values of several scores, on evenly spaced rows if there are many: enough to compare penalties.

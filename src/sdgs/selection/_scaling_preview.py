@@ -9,6 +9,7 @@ from sklearn.impute import SimpleImputer
 
 from sdgs._utils._array_api import take_rows, to_host
 from sdgs._utils._validation import has_missing
+from sdgs.readout._calibration import Starts
 from sdgs.readout._features import store_compactly, take_columns
 from sdgs.readout._relevance import most_relevant_columns
 from sdgs.readout._ridge import Path, RidgeDesign, prepare_ridge
@@ -45,13 +46,14 @@ def preview_scalings(
     if is_cautious:
         scorer = replace(scorer, decision=replace(scorer.decision, metric="f1"))
     Y = labels.toarray().astype(float)
+    calibration_starts: Starts = {}
 
     def best_value(scaling: Scaling) -> float:
         scaled = scaling.transform(X)[0]
         columns = most_relevant_columns([scaled], labels, max_columns)
         (Z,) = store_compactly(take_columns([scaled], columns))
         cross_fit = CrossFit(partial(_fit_fold, Z, Y, mostly_zero, n_jobs), Y, folds, 1, n_jobs)
-        return best_penalty(cross_fit, penalties, middle_penalty(penalties), scorer).value
+        return best_penalty(cross_fit, penalties, middle_penalty(penalties), scorer, calibration_starts).value
 
     values = {name: best_value(scaling) for name, scaling in scalings.items()}
     if is_cautious:
