@@ -16,7 +16,9 @@ class Claim:
 
     subject: str
     quantity: str
+    case: str
     value: float
+    unit: str
     bound: float
     rule: str  # "at most" or "at least"
     holds: bool
@@ -42,13 +44,18 @@ class Report:
         self.console.print(table)
         self.tables.append({"subject": self.subject, "title": title, "rows": [dict(row) for row in rows]})
 
-    def claim_at_most(self, bound: float, quantity: str, value: float) -> None:
-        """Claim that ``value`` is at most ``bound``; NaN fails."""
-        self.claims.append(Claim(self.subject, quantity, float(value), bound, "at most", bool(value <= bound)))
+    def claim_at_most(self, bound: float, quantity: str, value: float, case: str = "", unit: str = "x") -> None:
+        """Claim that ``value`` is at most ``bound``; NaN fails. The unit "x" is for ratios."""
+        self._add_claim(quantity, case, value, unit, bound, "at most", value <= bound)
 
-    def claim_at_least(self, bound: float, quantity: str, value: float) -> None:
-        """Claim that ``value`` is at least ``bound``; NaN fails."""
-        self.claims.append(Claim(self.subject, quantity, float(value), bound, "at least", bool(value >= bound)))
+    def claim_at_least(self, bound: float, quantity: str, value: float, case: str = "", unit: str = "x") -> None:
+        """Claim that ``value`` is at least ``bound``; NaN fails. The unit "x" is for ratios."""
+        self._add_claim(quantity, case, value, unit, bound, "at least", value >= bound)
+
+    def _add_claim(
+        self, quantity: str, case: str, value: float, unit: str, bound: float, rule: str, holds: bool
+    ) -> None:
+        self.claims.append(Claim(self.subject, quantity, case, float(value), unit, bound, rule, bool(holds)))
 
     def skip(self, measurement: str, reason: str) -> None:
         """Print and record what is skipped, and why."""
@@ -60,7 +67,8 @@ class Report:
         for claim in self.claims:
             verdict = "[green]holds[/]" if claim.holds else "[red]FAILS[/]"
             comparison = f"{claim.value:.4g}, {claim.rule} {claim.bound:g}"
-            self.console.print(f"{verdict}  {claim.subject}: {claim.quantity} ({comparison})", highlight=False)
+            name = ": ".join(filter(None, (claim.subject, claim.quantity, claim.case)))
+            self.console.print(f"{verdict}  {name} ({comparison})", highlight=False)
         return all(claim.holds for claim in self.claims)
 
     def record(self) -> dict[str, Any]:

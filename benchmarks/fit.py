@@ -64,10 +64,10 @@ def _add_stages(report: Report, data: dict[str, tuple[Any, Any]], seed: int, sea
         }
         rows += [{"data": f"{name}, {what}"} | row for what, row in times.items()]
         plain, default = times["gamma=None"], times["default"]
-        report.claim_at_most(2.0, f"time over that of its arithmetic, gamma=None: {name}", plain["over floor"])
-        report.claim_at_most(0.05, f"share of calibration in a default fit: {name}", default["calibrate"])
+        report.claim_at_most(2.0, "time over that of its arithmetic, gamma=None", plain["over floor"], name)
+        report.claim_at_most(5, "share of calibration in a default fit", 100 * default["calibrate"], name, "%")
         if not issparse(X):
-            report.claim_at_most(3.0, f"default over gamma=None: {name}", default["seconds"] / plain["seconds"])
+            report.claim_at_most(3.0, "time over that with gamma=None", default["seconds"] / plain["seconds"], name)
     shares = dict.fromkeys((*STAGES, "rest"), ".1%")
     formats = {"data": "", "seconds": ".3f", **shares, "over floor": format_ratio}
     report.add_table(
@@ -99,7 +99,7 @@ def _compare_with_tuned_regressions(report: Report, options: Options) -> None:
         regression, _ = measure_time(lambda unit=unit, Y=Y, grid=grid: OneVsRestClassifier(grid).fit(unit, Y), 1)
         search, _ = measure_time(lambda X=X, Y=Y: SDGSClassifierCV(random_state=options.seed, n_jobs=1).fit(X, Y), 1)
         rows.append({"data": name, "search": search, "regressions": regression, "ratio": search / regression})
-        report.claim_at_most(3.0, f"time over that of tuned logistic regressions: {name}", search / regression)
+        report.claim_at_most(3.0, "search: time over that of tuned logistic regressions", search / regression, name)
     title = (
         "SDGSClassifierCV and one logistic regression per label, tuned over 5 values in 3 folds: seconds, one thread"
     )
@@ -122,9 +122,9 @@ def _compare_predictions(report: Report, data: tuple[Any, Any], seed: int) -> No
     title = f"Prediction of samples of {PREDICT_SHAPE}: milliseconds"
     report.add_table(title, rows, {"samples": ""} | dict.fromkeys(models, ".3f"))
     one, thousand = rows
-    report.claim_at_most(0.5, "milliseconds of one prediction", one["default"])
+    report.claim_at_most(0.5, "prediction of one sample", one["default"], PREDICT_SHAPE, "ms")
     ratio = thousand["default"] / thousand["logistic regressions"]
-    report.claim_at_most(6.0, f"{N_PREDICTED:,} predictions over those of logistic regressions", ratio)
+    report.claim_at_most(6.0, f"prediction of {N_PREDICTED:,} samples over logistic regressions", ratio, PREDICT_SHAPE)
 
 
 def fit_job(name: str, data_home: str | None, seed: int) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -155,6 +155,6 @@ def _measure_on_a_busy_machine(report: Report, options: Options, n_busy: int = 2
         with _busy_processes(n_busy):
             busy = measure_in_subprocess(fit_job, **arguments)["fit"]["seconds"]
         rows.append({"data": name, "alone": alone, "busy": busy, "ratio": busy / alone})
-        report.claim_at_most(3.0, f"time beside two busy processes over that alone: {name}", busy / alone)
+        report.claim_at_most(3.0, "time beside two busy processes over that alone", busy / alone, name)
     title = "Default fits with two threads beside two busy processes: seconds of four fits"
     report.add_table(title, rows, {"data": "", "alone": ".2f", "busy": ".2f", "ratio": format_ratio})

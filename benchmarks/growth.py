@@ -61,9 +61,10 @@ def run(report: Report, options: Options) -> None:
     report.tables[-1]["points"] = points
     for row in rows:
         if row["grows"] in ("n", "n, sparse", "stored entries"):
-            quantity = f"exponent of the time of {row['stage']} in {row['grows']}"
+            case = f"{row['stage']} in {row['grows']}"
             # Fixed costs flatten the curve at small sizes, so the larger half must be linear as well.
-            report.claim_at_most(MAX_LINEAR_EXPONENT, quantity, max(row["exponent of seconds"], row["larger half"]))
+            exponent = max(row["exponent of seconds"], row["larger half"])
+            report.claim_at_most(MAX_LINEAR_EXPONENT, "exponent of the time", exponent, case, "")
 
 
 def fit_exponents(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -43,8 +43,8 @@ def _measure_many_samples(report: Report, options: Options) -> list[dict[str, An
         row = _measure(name, text_job, report, shape=RCV1, n_test=N_TEST_RCV1, readout=readout, seed=options.seed)
         if row:
             rows.append(row)
-            report.claim_at_most(600, f"seconds of fit: {name}", row["fit"])
-            report.claim_at_most(120, f"seconds of predict, {N_TEST_RCV1:,} rows: {name}", row["predict"])
+            report.claim_at_most(600, "fit", row["fit"], name, "s")
+            report.claim_at_most(120, f"predict {N_TEST_RCV1:,} samples", row["predict"], name, "s")
             _claim_memory(report, name, row)
     return rows
 
@@ -63,8 +63,8 @@ def _measure_many_labels(report: Report, options: Options) -> list[dict[str, Any
                 _claim_memory(report, name, row)
         if len(readout_rows) == len(LABEL_COUNTS):
             slope = growth_exponent(LABEL_COUNTS, [row["fit"] + row["predict"] for row in readout_rows])
-            quantity = f"exponent of the time in the number of labels, readout={readout!r}"
-            report.claim_at_most(MAX_LABEL_EXPONENT, quantity, slope)
+            quantity, case = "exponent of the time in the number of labels", f"readout={readout!r}"
+            report.claim_at_most(MAX_LABEL_EXPONENT, quantity, slope, case, "")
         rows += readout_rows
     return rows
 
@@ -79,7 +79,7 @@ def _measure_search(report: Report, options: Options) -> list[dict[str, Any]]:
     row = _measure("SDGSClassifierCV on Mediamill", mediamill_job, report, data_home=home, seed=options.seed)
     if not row:
         return []
-    report.claim_at_most(300, "seconds of fit: SDGSClassifierCV on Mediamill", row["fit"])
+    report.claim_at_most(300, "fit", row["fit"], "SDGSClassifierCV on Mediamill", "s")
     return [row]
 
 
@@ -89,7 +89,7 @@ def _measure(name: str, job: Callable[..., Any], report: Report, **arguments: An
         steps = measure_in_subprocess(job, threads=2, **arguments)
     except RuntimeError as error:
         report.console.print(f"[red]{name}: {error}[/]")
-        report.claim_at_least(1, f"runs to completion: {name}", 0)
+        report.claim_at_least(1, "runs to completion", 0, name, "")
         return None
     row: dict[str, Any] = {"problem": name}
     for step, measured in steps.items():
@@ -103,7 +103,7 @@ def _measure(name: str, job: Callable[..., Any], report: Report, **arguments: An
 
 def _claim_memory(report: Report, name: str, row: dict[str, Any]) -> None:
     if not WHY_NO_MEMORY:
-        report.claim_at_most(MAX_GIB, f"peak GiB: {name}", max(row["fit, GiB"], row["predict, GiB"]))
+        report.claim_at_most(MAX_GIB, "peak memory", max(row["fit, GiB"], row["predict, GiB"]), name, "GiB")
 
 
 def text_job(shape: dict[str, Any], n_test: int, readout: str, seed: int) -> list[tuple[str, Callable[[], Any]]]:

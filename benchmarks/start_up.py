@@ -34,5 +34,5 @@ def run(report: Report, options: Options) -> None:  # noqa: ARG001
             command = [sys.executable, "-c", code]
             out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
             rows.append({"step": step, "seconds": float(out.stdout)})
-            report.claim_at_most(max_seconds, f"seconds: {step}", float(out.stdout))
+            report.claim_at_most(max_seconds, "time in a new process", float(out.stdout), step, "s")
     report.add_table("Start-up: seconds in a new process", rows, {"step": "", "seconds": ".2f"})

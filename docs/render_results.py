@@ -24,6 +24,8 @@ MEASURES = {
 }
 SPACE = "\N{NO-BREAK SPACE}"
 OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
+MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
+MISSED = " (missed)"
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
 Record = dict[str, str]
@@ -230,7 +232,7 @@ def speed_blocks() -> dict[str, str]:
         of_subject = [r for r in records if r["subject"] == subject]
         for quantity in unique(r["quantity"] for r in of_subject):
             cases = [r for r in of_subject if r["quantity"] == quantity]
-            figures = "; ".join(f"{r['case']}: {_figure(r)}" for r in cases)
+            figures = _range(cases) if len(cases) > MAX_LISTED_CASES else "; ".join(map(_case_figure, cases))
             goals = unique(_goal(r) for r in cases if r["goal"])
             rows.append([quantity, figures, "; ".join(goals)])
         header = ["Quantity", "Measured", "Goal"]
@@ -238,6 +240,18 @@ def speed_blocks() -> dict[str, str]:
             rows, header = [row[:2] for row in rows], header[:2]
         blocks[subject.replace("_", "-")] = markdown_table(header, rows, n_text_columns=len(header))
     return blocks
+
+
+def _case_figure(record: Record) -> str:
+    return f"{record['case']}: {_figure(record)}" if record["case"] else _figure(record)
+
+
+def _range(cases: Sequence[Record]) -> str:
+    """The smallest and the largest of many cases, and those that miss their goals."""
+    low, high = (choose(cases, key=lambda r: float(r["value"])) for choose in (min, max))
+    missed = [_case_figure(r).removesuffix(MISSED) for r in cases if _figure(r).endswith(MISSED)]
+    text = f"{low['value']} to {high['value']}{_unit(high)} in {len(cases)} cases"
+    return f"{text}; missed: {'; '.join(missed)}" if missed else text
 
 
 def _unit(record: Record) -> str:
@@ -254,7 +268,7 @@ def _figure(record: Record) -> str:
     rule, bound = record["goal"].split()
     low, high = float(record["value"]), float(record["value_max"] or record["value"])
     met = high <= float(bound) if rule == "<=" else low >= float(bound)
-    return text if met else f"{text} (missed)"
+    return text if met else text + MISSED
 
 
 def _goal(record: Record) -> str:
