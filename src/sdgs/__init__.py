@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._load import load
+    from sdgs.estimators._model_functions import explain, save
     from sdgs.explanation import Explanation
     from sdgs.persistence._container import ModelFileError
 
@@ -28,11 +29,13 @@ __all__ = [
     "datasets",
     "decompose",
     "displays",
+    "explain",
     "group_lasso",
     "label_angles",
     "load",
     "methods",
     "metrics",
+    "save",
 ]
 
 # Names load on first use, so that `import sdgs` costs nothing: scikit-learn alone takes most of a second.
@@ -45,9 +48,11 @@ _HOME = {
     "SDGSClassifier": "sdgs.estimators._classifier",
     "SDGSClassifierCV": "sdgs.estimators._classifier_cv",
     "decompose": "sdgs.decomposition",
+    "explain": "sdgs.estimators._model_functions",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
     "load": "sdgs.estimators._load",
+    "save": "sdgs.estimators._model_functions",
 }
 
 

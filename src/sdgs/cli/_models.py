@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
+from sdgs._utils._last_step import known_feature_names, known_label_names
 from sdgs.cli._console import escape, exit_with_error, note, out
 
 _SCALINGS = {
@@ -86,9 +87,9 @@ def load_model(path: Path, n_jobs: int) -> NamedModel:
     except sdgs.ModelFileError as error:
         hint = "" if path.suffix == ".sdgs" else " The model comes first, then the data."
         exit_with_error(f"{error}{hint}")
-    features = getattr(model, "feature_names_", getattr(model, "feature_names_in_", range(model.n_features_in_)))
-    labels = getattr(model, "label_names_", model.classes_)
-    return NamedModel(model, tuple(map(str, features)), tuple(map(str, labels)))
+    features = known_feature_names(model)
+    features = range(model.n_features_in_) if features is None else features
+    return NamedModel(model, tuple(map(str, features)), tuple(map(str, known_label_names(model))))
 
 
 def fitted_parameters(model: Any) -> dict[str, Any]:

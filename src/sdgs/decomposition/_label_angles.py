@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs._utils._validation import check_names
+from sdgs._utils._last_step import label_names_of, last_step
 
 Array = NDArray[np.floating[Any]]
 
@@ -75,10 +75,11 @@ def label_angles(model: Any, *, label_names: Any = None) -> LabelAngles:
 
     Parameters
     ----------
-    model : fitted SDGSClassifier or SDGSClassifierCV, Decomposition, or sequence of ndarrays of shape (r_i, p)
-        Subspaces, each with orthonormal rows. Those of a model are compared in its scaled feature space.
+    model : fitted SDGSClassifier or SDGSClassifierCV, Pipeline, Decomposition, or sequence of ndarrays (r_i, p)
+        Subspaces, each with orthonormal rows. Those of a model are compared in its scaled feature space. Of a pipeline
+        the last step is used.
     label_names : array-like of shape (k,), optional
-        Default: ``classes_`` of a model, otherwise 0, 1, ...
+        Default: the names that a model knows, otherwise 0, 1, ...
 
     Returns
     -------
@@ -94,9 +95,10 @@ def label_angles(model: Any, *, label_names: Any = None) -> LabelAngles:
            [0.5, 1. , 0. ],
            [0. , 0. , 1. ]])
     """
-    components = getattr(model, "components_", getattr(model, "components", model))
+    source = last_step(model)
+    components = getattr(source, "components_", getattr(source, "components", source))
     components = tuple(np.asarray(C) for C in components)
-    names = check_names(label_names, "label_names", len(components), getattr(model, "classes_", range(len(components))))
+    names = label_names_of(source, label_names, len(components))
     return LabelAngles(shared_fractions(components), components, names)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._last_step import at_last_step
 from sdgs._utils._validation import check_int, check_names
 from sdgs.displays import _style
 
@@ -73,11 +74,12 @@ class SampleDecompositionDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a sample of ``X``, decomposed by a fitted model; the options are those of :meth:`plot`."""
+        """Draw a sample of ``X``, decomposed by a fitted model or pipeline; the options are those of :meth:`plot`."""
         rows = slice(sample, None if sample == -1 else sample + 1)
         X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
         labels = None if labels is None else labels.iloc[rows] if hasattr(labels, "iloc") else labels[rows]
-        explanation = estimator.explain(X, labels, feature_names=feature_names, label_names=label_names)
+        model, X, features = at_last_step(estimator, X, feature_names)
+        explanation = model.explain(X, labels, feature_names=features, label_names=label_names)
         return cls.from_explanation(explanation[0]).plot(ax=ax, **options)
 
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._last_step import feature_names_of, known_label_names, label_names_of, last_step
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
 from sdgs.decomposition._label_angles import LabelAngles, label_angles, leaves_of
 from sdgs.displays import _style
@@ -46,12 +47,16 @@ class LabelSubspacesDisplay:
     def from_estimator(
         cls, estimator: Any, *, feature_names: Any = None, label_names: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the subspaces of a fitted model; the mean coefficient of the training samples is positive."""
-        signs = [np.where(U.sum(axis=0) < 0, -1, 1) for U in estimator.decomposition_.coefficients]
-        components = [sign[:, None] * C for sign, C in zip(signs, estimator.components_, strict=True)]
-        names = estimator.classes_ if label_names is None else label_names
-        features = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
-        support = [len(rows) for rows in estimator.decomposition_.rows]
+        """Draw the subspaces of a fitted model, or of a pipeline that ends with one.
+
+        Each direction has the sign that makes its mean coefficient over the training samples positive.
+        """
+        model = last_step(estimator)
+        signs = [np.where(U.sum(axis=0) < 0, -1, 1) for U in model.decomposition_.coefficients]
+        components = [sign[:, None] * C for sign, C in zip(signs, model.components_, strict=True)]
+        names = label_names_of(model, label_names, len(components))
+        features = feature_names_of(estimator, feature_names, components[0].shape[1])
+        support = [len(rows) for rows in model.decomposition_.rows]
         display = cls(components=components, label_names=names, feature_names=features, support=support)
         return display.plot(ax=ax, **options)
 
@@ -154,7 +159,7 @@ class AngleMapDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, label_names: Any = None, ax: Any = None, **options: Any) -> Self:
-        """Draw the display of a fitted model, a decomposition, or a sequence of subspaces."""
+        """Draw the display of a fitted model or pipeline, a decomposition, or a sequence of subspaces."""
         return cls(angles=label_angles(estimator, label_names=label_names)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, kind: str = "map", max_names: int = 40, **options: Any) -> Self:
@@ -235,7 +240,7 @@ class CooccurrenceDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, label_names: Any = None, ax: Any = None, **options: Any) -> Self:
         """Draw the co-occurrence of the labels that a fitted multi-label classifier predicts."""
-        names = getattr(estimator, "classes_", None) if label_names is None else label_names
+        names = known_label_names(estimator) if label_names is None else label_names
         return cls.from_predictions(estimator.predict(X), label_names=names, ax=ax, **options)
 
     @classmethod

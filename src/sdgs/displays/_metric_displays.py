@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs import metrics
+from sdgs._utils._last_step import known_label_names, last_step
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
 from sdgs.displays._style import COLOURS, DASHES, INK, MARKERS, MUTED, PALE, axes_for, hide_spines, set_tick_names
 
@@ -31,8 +32,9 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw the objective of a fitted model or a decomposition."""
-        result = getattr(estimator, "decomposition_", estimator)
+        """Draw the objective of a fitted model or pipeline, or of a decomposition."""
+        model = last_step(estimator)
+        result = getattr(model, "decomposition_", model)
         return cls(objective=result.objective, converged=result.converged).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
@@ -97,8 +99,12 @@ class LabelMetricsDisplay:
         cls, estimator: Any, X: Any, y: Any, *, label_names: Any = None, ax: Any = None, **options: Any
     ) -> Self:
         """Draw the metrics of the predictions of a fitted classifier for ``X``."""
-        names = _label_names(estimator, y) if label_names is None else label_names
-        return cls.from_predictions(y, estimator.predict(X), label_names=names, ax=ax, **options)
+        names, y_pred = label_names, estimator.predict(X)
+        if names is None and not hasattr(y, "columns"):
+            names = known_label_names(estimator)
+        if np.ndim(y) == 1 and hasattr(estimator, "classes_"):
+            y, y_pred = (np.asarray(classes)[:, None] == estimator.classes_ for classes in (y, y_pred))
+        return cls.from_predictions(y, y_pred, label_names=names, ax=ax, **options)
 
     @classmethod
     def from_predictions(
@@ -229,11 +235,3 @@ class ThresholdCurveDisplay:
         hide_spines(ax)
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
         return self
-
-
-def _label_names(estimator: Any, y: Any) -> Any:
-    """The columns of a DataFrame, else the ``classes_`` of the estimator if they are one name per label."""
-    if hasattr(y, "columns"):
-        return y.columns
-    classes = getattr(estimator, "classes_", None)
-    return classes if np.ndim(y) == 1 or (classes is not None and np.ndim(classes) == 1) else None

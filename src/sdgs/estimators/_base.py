@@ -73,6 +73,7 @@ class LabelTarget:
     _accepts_devices = False  # whether arrays of other libraries are computed with on their device
     _is_multiclass = False  # whether the target has one class per sample
     n_features_in_: int
+    _label_columns: Any
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if not reset and self._is_valid_array(X):
@@ -220,13 +221,14 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             # Only numbers can go back to a device.
             return to_device_of(classes, features) if self.classes_.dtype.kind in "biuf" else classes
         labels = self._predict_matrix(features)  # in full precision, because thresholds are exact
-        if self._label_columns is not None:
-            import pandas as pd
+        return labels if self._label_columns is None else self._with_names(labels, X).astype(self._label_columns)
 
-            index = X.index if isinstance(X, pd.DataFrame) else None
-            frame = pd.DataFrame(to_host(labels), index=index, columns=self._label_columns.index)
-            return frame.astype(self._label_columns)
-        return labels
+    def _with_names(self, values: Any, X: Any) -> Any:
+        """One value per sample and label as a DataFrame with the columns of ``y`` and the index of ``X``."""
+        import pandas as pd
+
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(to_host(values), index=index, columns=self._label_columns.index)
 
     def _check_before_prediction(self, X: Any) -> Any:
         """Validated samples for a model that is fitted, and whose parameters are still valid."""

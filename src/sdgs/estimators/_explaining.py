@@ -8,8 +8,9 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
-from sdgs._utils._validation import check_labels, check_names
+from sdgs._utils._validation import check_labels
 from sdgs.explanation import Explanation, Terms, explain_samples
 from sdgs.readout._scaling import column_units
 
@@ -56,9 +57,10 @@ class ExplainingMixin:
             The labels of each sample to decompose it over; for a model of a 1-D target also one class per sample.
             Default: the predicted labels; for a 1-D target with ``readout="norm"`` every class with a positive score.
         feature_names : array-like of shape (p,), optional
-            Default: ``feature_names_in_`` if there are any, else ``x0``, ``x1`` and so on.
+            Default: ``feature_names_`` of a loaded model, else ``feature_names_in_`` if there are any, else ``x0``,
+            ``x1`` and so on.
         label_names : array-like of shape (k,), optional
-            Default: ``classes_``.
+            Default: ``label_names_`` of a loaded model, else ``classes_``.
 
         Returns
         -------
@@ -89,8 +91,8 @@ class ExplainingMixin:
         probabilities = None if scores is None or self.readout == "norm" else self._probabilities(scores)
         scaler, units = self.scaler_, np.ones(p) * column_units(self.scaler_)
         terms = Terms(
-            check_names(label_names, "label_names", k, self.classes_),
-            check_names(feature_names, "feature_names", p, getattr(self, "feature_names_in_", None)),
+            label_names_of(self, label_names, k),
+            feature_names_of(self, feature_names, p),
             self.components_,
             np.asarray(scaler.mean_, dtype=np.float64) if isinstance(scaler, StandardScaler) else None,
             units,

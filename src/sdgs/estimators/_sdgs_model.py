@@ -183,11 +183,13 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
 
         Returns
         -------
-        ndarray of shape (n, k)
-            For a label matrix independent probabilities, one per label. For a 1-D target they sum to 1 in each row.
+        ndarray or DataFrame of shape (n, k)
+            For a label matrix independent probabilities, one per label: a DataFrame with the columns of ``y`` (and the
+            index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target they sum to 1 in each row.
         """
-        X = self._check_before_prediction(X)
-        return namespace(X).astype(self._probabilities(self._scores(X)), X.dtype)
+        features = self._check_before_prediction(X)
+        P = namespace(features).astype(self._probabilities(self._scores(features)), features.dtype)
+        return P if self._label_columns is None else self._with_names(P, X)
 
     @lazy_for_distributed
     @blas_on_one_thread

@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs import metrics
+from sdgs._utils._last_step import (
+    known_feature_names,
+    label_names_of,
+    last_step,
+    samples_of_last_step,
+    stored_feature_names,
+)
 from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.datasets._statistics import dataset_statistics
 from sdgs.decomposition._label_angles import label_angles, leaves_of
+from sdgs.estimators._model_functions import check_last_step
 from sdgs.report._explained_samples import ExplainedSamples
 from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
 
@@ -55,12 +63,23 @@ def model_content(
     """
     check_int(max_samples, "max_samples", minimum=1)
     check_int(max_explained, "max_explained", minimum=0)
+    check_last_step(model)
+    pipeline, model = model, last_step(model)
+    predictions = {  # by other methods, of the samples as they are given
+        str(name): method.predict(X) if hasattr(method, "predict") else method
+        for name, method in (compared_methods or {}).items()
+    }
+    if sample_names is None and hasattr(X, "iloc"):
+        sample_names = X.index
+    X = samples_of_last_step(pipeline, X)
     n, p = np.shape(X)
     if shape is not None and (len(shape) != 2 or shape[0] * shape[1] != p):
         raise ValueError(f"shape must be the height and width of an image of {p} pixels, got {shape}.")
-    samples = _predict(model, X, Y, sample_names, compared_methods or {}, max_samples)
+    samples = _predict(model, X, Y, sample_names, predictions, max_samples)
     true, predicted = samples.true, samples.predicted
-    labels = check_names(label_names, "label_names", true.shape[1], getattr(model, "label_names_", model.classes_))
+    labels = label_names_of(model, label_names, true.shape[1])
+    if feature_names is None:
+        feature_names = _default_feature_names(pipeline, shape)
     f1, mistakes = _rank_mistakes(true, predicted, samples.probabilities)
     n_explained = ExplainedSamples.max_samples(max_explained, shape, float(true.sum(axis=1).mean()))
     rows = _choose_explained(mistakes, len(true), n_explained)
@@ -99,19 +118,17 @@ def model_content(
 
 
 def _predict(
-    model: Any, X: Any, Y: Any, sample_names: Any, compared_methods: Mapping[str, Any], max_samples: int
+    model: Any, X: Any, Y: Any, sample_names: Any, predictions: Mapping[str, Any], max_samples: int
 ) -> _Samples:
     """Validate the labels, draw at most ``max_samples`` samples at random, and predict them."""
     n, k = np.shape(X)[0], len(model.components_)
     true = _label_matrix(Y, model, "Y", n)
     if true.shape[1] != k:
         raise ValueError(f"Y must have one column for each of the {k} labels, got {true.shape[1]}.")
-    index = X.index if hasattr(X, "iloc") else None
-    names = None if sample_names is None and index is None else check_names(sample_names, "sample_names", n, index)
+    names = None if sample_names is None else check_names(sample_names, "sample_names", n, None)
     compared = {}
-    for name, method in compared_methods.items():
-        prediction = method.predict(X) if hasattr(method, "predict") else method
-        compared[str(name)] = labels = _label_matrix(prediction, model, f"the prediction of {name}", n)
+    for name, prediction in predictions.items():
+        compared[name] = labels = _label_matrix(prediction, model, f"the prediction of {name}", n)
         if labels.shape[1] != k:
             raise ValueError(f"the prediction of {name} must have one column for each label, got {labels.shape[1]}.")
     if n > max_samples:
@@ -197,15 +214,18 @@ def _explain(
     explained = ExplainedSamples(shape)
     if not rows.size:
         return explained
-    if names["feature_names"] is None:
-        names["feature_names"] = getattr(model, "feature_names_", None)
-    if names["feature_names"] is None and shape is not None and not hasattr(model, "feature_names_in_"):
-        names["feature_names"] = [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
     X, true, predicted = _rows(samples.X, rows), samples.true[rows], samples.predicted[rows]
     by_prediction, by_truth = model.explain(X, predicted, **names), model.explain(X, true, **names)
     for i, row in enumerate(rows):
         explained.add(int(row), by_prediction[i], None if np.array_equal(true[i], predicted[i]) else by_truth[i])
     return explained
+
+
+def _default_feature_names(pipeline: Any, shape: tuple[int, int] | None) -> Any:
+    """Pixels by their row and column, if the model itself has no names for them; other features as it knows them."""
+    if shape is not None and stored_feature_names(last_step(pipeline)) is None:
+        return [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
+    return known_feature_names(pipeline)
 
 
 def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:

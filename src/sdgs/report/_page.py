@@ -40,17 +40,19 @@ def write_model_report(
 
     Parameters
     ----------
-    model : fitted SDGSClassifier or SDGSClassifierCV
-    X : array-like, sparse or DataFrame of shape (n, p)
+    model : fitted SDGSClassifier or SDGSClassifierCV, or Pipeline
+        Of a pipeline the last step must be one of these; its samples are explained, which the other steps transformed.
+    X : array-like, sparse or DataFrame of shape (n, p), or whatever the pipeline takes
         Samples, preferably held out from training.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
         Their labels, in any form that the model accepts.
     path : str or Path
         File to write, such as ``report.html``.
     feature_names, label_names, sample_names : array-like, optional
-        Default: names of DataFrames and of the model, else numbers.
+        Default: names of DataFrames, of the model and of the steps of a pipeline, else numbers.
     compared_methods : mapping from names to fitted classifiers or to predictions, optional
-        Other methods whose metrics are shown beside those of the model. A prediction has the form of ``Y``.
+        Other methods whose metrics are shown beside those of the model. A classifier gets ``X`` as it is given; a
+        prediction has the form of ``Y``.
     shape : tuple of 2 ints, optional
         Height and width of the samples as images. Default: show features as bars.
     title : str

@@ -1,0 +1,124 @@
+"""``explain`` and ``save`` as functions of a model or of a scikit-learn pipeline whose last step is one."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from sdgs._utils._last_step import at_last_step, known_feature_names, last_step, stored_feature_names
+from sdgs.estimators._sdgs_model import SDGSModel
+from sdgs.explanation import Explanation
+
+
+def explain(
+    estimator: Any, X: Any, labels: Any = None, *, feature_names: Any = None, label_names: Any = None
+) -> Explanation:
+    """Decompose samples by a fitted model, or by a fitted pipeline whose last step is one.
+
+    For a model the same as its method ``explain``. A pipeline transforms the samples by all steps but the last, and the
+    result is decomposed: contributions are in the units of the transformed features.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted.
+    X : array-like, sparse, DataFrame or whatever the pipeline takes, of n samples
+    labels : array-like or sparse of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
+        The labels of each sample to decompose it over. Default: the predicted labels.
+    feature_names : array-like of shape (p,), optional
+        Names of the transformed features. Default: those that the model knows, else ``get_feature_names_out`` of the
+        steps before it.
+    label_names : array-like of shape (k,), optional
+        Default: ``label_names_`` of a loaded model, else ``classes_``.
+
+    Returns
+    -------
+    Explanation
+        A sequence with one explanation per sample, named by the index of ``X`` if that is a DataFrame or a Series.
+
+    Examples
+    --------
+    >>> import sdgs
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> data = make_label_subspaces(200, 20, 3, n_components=2, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), sdgs.SDGSClassifier(2, random_state=0)).fit(data.X, data.Y)
+    >>> sdgs.explain(pipeline, data.X[:5])
+    <Explanation of 5 samples: 3 labels, 20 features>
+    """
+    check_last_step(estimator)
+    model, samples, names = at_last_step(estimator, X, feature_names)
+    explanation: Explanation = model.explain(samples, labels, feature_names=names, label_names=label_names)
+    if not hasattr(X, "iloc"):
+        return explanation
+    named = (replace(sample, name=name) for sample, name in zip(explanation, X.index, strict=True))
+    return replace(explanation, samples=tuple(named))
+
+
+def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
+    """Write a fitted model, or the last step of a fitted pipeline, to one file, which :func:`sdgs.load` reads.
+
+    For a model the same as its method ``save``. A model file holds no other estimators: of a pipeline the last step is
+    written with the names of the features that it reads, and a warning names the steps that are left out. The loaded
+    model takes samples that these steps have transformed. To use it on the original samples, keep the steps elsewhere,
+    for example by skops, and join both: ``make_pipeline(steps, sdgs.load(path))``.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted.
+    path : str or Path
+        Usually ends in ``.sdgs``.
+    feature_names, label_names : sequence of str, optional
+        Default: as in :func:`explain`.
+
+    Warns
+    -----
+    UserWarning
+        If steps of the pipeline are not in the file.
+
+    Raises
+    ------
+    ValueError
+        If the last step is not a model of this package, or the steps before it give no names.
+    ModelFileError
+        If the model cannot be stored: see the method ``save``.
+    """
+    check_last_step(estimator)
+    model = last_step(estimator)
+    if feature_names is None and stored_feature_names(model) is None:
+        feature_names = known_feature_names(estimator)
+    model.save(path, feature_names=feature_names, label_names=label_names)
+    left_out = _steps_before_last(estimator)
+    if left_out:
+        warnings.warn(
+            f"The file does not hold the steps {', '.join(left_out)} of the pipeline: the loaded model takes samples "
+            "that they have transformed.",
+            stacklevel=2,
+        )
+
+
+def check_last_step(estimator: Any) -> None:
+    """Reject what is neither a model of this package nor a pipeline that ends with one."""
+    model = last_step(estimator)
+    if isinstance(model, SDGSModel):
+        return
+    what = type(model).__name__ if not isinstance(model, str) else repr(model)
+    what = f"a pipeline whose last step is {what}" if isinstance(estimator, Pipeline) else what
+    advice = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
+    raise ValueError(
+        f"estimator must be a SDGSClassifier, a SDGSClassifierCV, or a Pipeline whose last step is one; got {what}."
+        f"{advice}"
+    )
+
+
+def _steps_before_last(estimator: Any) -> list[str]:
+    """The names of the steps before the last that transform samples."""
+    names = []
+    while isinstance(estimator, Pipeline):
+        names += [name for name, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+        estimator = estimator.steps[-1][1]
+    return names
