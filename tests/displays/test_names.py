@@ -6,15 +6,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sdgs import SDGSClassifier
+from sdgs import SDGSClassifier, load
 from sdgs.datasets import make_label_subspaces
 from sdgs.displays import (
     AngleMapDisplay,
+    ConvergenceDisplay,
     CooccurrenceDisplay,
     LabelMetricsDisplay,
     LabelSubspacesDisplay,
     SampleDecompositionDisplay,
+    ThresholdCurveDisplay,
 )
 from sdgs.displays._image_decompositions import plot_image_decompositions
 
@@ -59,6 +63,26 @@ DRAW = {
 }
 
 
+FROM_ESTIMATOR = {
+    "bars": lambda model, X, Y: draw_sample(model, X, Y),
+    "subspaces": lambda model, _X, _Y: LabelSubspacesDisplay.from_estimator(model),
+    "angles": lambda model, _X, _Y: AngleMapDisplay.from_estimator(model),
+    "tree": lambda model, _X, _Y: AngleMapDisplay.from_estimator(model, kind="tree"),
+    "cooccurrence": lambda model, X, _Y: CooccurrenceDisplay.from_estimator(model, X),
+    "metrics": lambda model, X, Y: LabelMetricsDisplay.from_estimator(model, X, Y.to_numpy()),
+}
+WITHOUT_NAMES = {
+    "convergence": lambda model, _X, _Y: ConvergenceDisplay.from_estimator(model),
+    "thresholds": lambda model, X, Y: ThresholdCurveDisplay.from_estimator(model, X, Y.to_numpy()),
+}
+WITH_FEATURES = ("bars", "subspaces")
+
+
+def data_without_names(n_samples=60):
+    data = make_label_subspaces(n_samples, 4, 3, n_components=1, noise=0.1, random_state=0)
+    return data.X, pd.DataFrame(data.Y)
+
+
 def all_texts(figure):
     return [text.get_text() for text in figure.findobj(plt.Text)]
 
@@ -99,3 +123,38 @@ def test_a_name_with_an_underscore_is_in_the_legend():
         sample=np.ones(2), contributions=np.ones((1, 2)), label_names=["_private"], feature_names=["a", "b"]
     ).plot()
     assert " _private" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("kind", FROM_ESTIMATOR)
+def test_a_loaded_model_draws_the_names_stored_with_it(kind, tmp_path):
+    X, Y = data_without_names()
+    model = SDGSClassifier(1, huber=0.5, random_state=0).fit(X, Y.to_numpy())
+    features, labels = [f"feature {j}" for j in "abcd"], ["red label", "green label", "blue label"]
+    model.save(tmp_path / "model.sdgs", feature_names=features, label_names=labels)
+    texts = all_texts(FROM_ESTIMATOR[kind](load(tmp_path / "model.sdgs"), X, Y).figure_)
+    for name in [*labels, *(features if kind in WITH_FEATURES else [])]:
+        assert any(text.startswith(name) for text in texts), name
+
+
+@pytest.mark.parametrize("kind", [*FROM_ESTIMATOR, *WITHOUT_NAMES])
+def test_a_pipeline_draws_what_its_last_step_draws(kind):
+    X, Y = data_without_names()
+    X, Y = pd.DataFrame(X, columns=list("pqrs")), Y.set_axis(["red", "green", "blue"], axis=1)
+    pipeline = make_pipeline(StandardScaler(), SDGSClassifier(1, huber=0.5, random_state=0)).fit(X, Y)
+    draw = (FROM_ESTIMATOR | WITHOUT_NAMES)[kind]
+    scaled = pipeline[0].set_output(transform="pandas").transform(X)
+    model = SDGSClassifier(1, huber=0.5, random_state=0).fit(scaled, Y)
+    pipeline[0].set_output(transform="default")
+    assert sorted(all_texts(draw(pipeline, X, Y).figure_)) == sorted(all_texts(draw(model, scaled, Y).figure_))
+
+
+def test_names_of_classes_do_not_replace_classes(tmp_path):
+    X, Y = data_without_names()
+    y = np.where(Y[0] == 1, "r", "b")
+    model = SDGSClassifier(1, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.sdgs", label_names=["blue label", "red label"])
+    expected = LabelMetricsDisplay.from_estimator(model, X, y)
+    display = LabelMetricsDisplay.from_estimator(load(tmp_path / "model.sdgs"), X, y)
+    np.testing.assert_array_equal(display.f1, expected.f1)
+    np.testing.assert_array_equal(display.support, [np.sum(y == "b"), np.sum(y == "r")])
+    assert list(display.label_names) == ["blue label", "red label"]

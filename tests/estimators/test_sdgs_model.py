@@ -9,12 +9,49 @@ import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from corruption import with_missing_entries, with_spikes
 from helpers import in_small_blocks
 from sdgs import SDGSClassifier, SDGSClassifierCV, decompose, group_lasso, load
 from sdgs.datasets import make_label_subspaces
+
+
+def test_probabilities_are_a_data_frame_if_the_target_was():
+    data = make_label_subspaces(80, 8, 3, n_components=1, noise=0.3, random_state=0)
+    options = {"gamma": None, "penalty": 1.0, "random_state": 0}
+    columns = pd.MultiIndex.from_product([["label"], ["red", "green", "blue"]], names=["kind", "colour"])
+    expected = SDGSClassifier(1, **options).fit(data.X, data.Y).predict_proba(data.X)
+    assert type(expected) is np.ndarray
+    model = SDGSClassifier(1, **options).fit(data.X, pd.DataFrame(data.Y, columns=columns))
+    P = model.predict_proba(data.X)
+    pd.testing.assert_frame_equal(P, pd.DataFrame(expected, columns=columns))
+    assert type(model.decision_function(data.X)) is np.ndarray
+    X = pd.DataFrame(data.X.astype(np.float32), index=np.arange(80) + 7)
+    with pytest.warns(UserWarning, match="feature names"):
+        P = model.predict_proba(X.rename(columns=str))
+    assert list(P.index) == list(X.index)
+    assert (P.dtypes == np.float32).all()
+    classes = SDGSClassifier(1, **options).fit(data.X, pd.Series(np.where(data.Y[:, 0], "red", "blue")))
+    assert type(classes.predict_proba(data.X)) is np.ndarray
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "roc_auc_ovr", "average_precision"])
+def test_scorers_of_scikit_learn_take_probabilities_with_names(scoring):
+    data = make_label_subspaces(80, 8, 3, n_components=1, noise=0.5, random_state=0)
+    model = SDGSClassifier(1, gamma=None, penalty=1.0, random_state=0)
+    named = pd.DataFrame(data.Y, columns=["red", "green", "blue"])
+    expected, scores = (cross_val_score(model, data.X, Y, scoring=scoring, cv=2) for Y in (data.Y, named))
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_cross_val_predict_takes_probabilities_with_names():
+    data = make_label_subspaces(80, 8, 3, n_components=1, noise=0.5, random_state=0)
+    model = SDGSClassifier(1, gamma=None, penalty=1.0, random_state=0)
+    named = pd.DataFrame(data.Y, columns=["red", "green", "blue"])
+    expected, P = (cross_val_predict(model, data.X, Y, method="predict_proba", cv=2) for Y in (data.Y, named))
+    np.testing.assert_array_equal(P, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sdgs import SDGSClassifier
+from sdgs import SDGSClassifier, load
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.methods import BinaryRelevance
 from sdgs.metrics import METRICS, evaluate
@@ -261,3 +263,33 @@ def test_the_code_in_the_docs_runs(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "report.md", "exec"), {})
     assert "Binary relevance" in (tmp_path / "report.html").read_text()
+
+
+def test_a_pipeline_is_reported_by_its_last_step():
+    data = make_label_subspaces(60, 5, 3, n_components=1, noise=0.3, random_state=0)
+    X = pd.DataFrame(data.X, columns=list("pqrst"), index=[f"sample {i}" for i in range(60)])
+    Y = pd.DataFrame(data.Y, columns=["red", "green", "blue"])
+    pipeline = make_pipeline(StandardScaler(), SDGSClassifier(1, gamma=None, random_state=0)).fit(X, Y)
+    rival = make_pipeline(StandardScaler(), BinaryRelevance()).fit(X, Y)  # takes X as it is given
+    scaled = pd.DataFrame(pipeline[0].transform(X), columns=X.columns, index=X.index)
+    content = model_content(pipeline, X, Y, compared_methods={"BR": rival}, max_samples=50)
+    model = SDGSClassifier(1, gamma=None, random_state=0).fit(scaled, Y)
+    compared = {"BR": rival.predict(X)}
+    assert content == model_content(model, scaled, Y, compared_methods=compared, max_samples=50)
+    assert set(content["features"]) == set("pqrst")
+    assert content["labels"] == ["red", "green", "blue"]
+    with pytest.raises(ValueError, match="a pipeline whose last step is BinaryRelevance"):
+        model_content(rival, X, Y)
+
+
+def test_the_names_stored_with_a_model_are_on_the_page(tmp_path):
+    data = make_label_subspaces(60, 4, 3, n_components=1, noise=0.3, random_state=0)
+    model = SDGSClassifier(1, gamma=None, random_state=0).fit(data.X, data.Y)
+    content = model_content(model, data.X, data.Y, shape=(2, 2))
+    assert {name.split()[0] for name in content["features"]} == {"pixel"}
+    model.save(tmp_path / "model.sdgs", feature_names=list("pqrs"), label_names=["red", "green", "blue"])
+    for shape in (None, (2, 2)):
+        content = model_content(load(tmp_path / "model.sdgs"), data.X, data.Y, shape=shape)
+        assert set(content["features"]) <= set("pqrs")
+        assert content["features"]
+        assert content["labels"] == ["red", "green", "blue"]

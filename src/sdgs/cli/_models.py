@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs._utils._last_step import known_feature_names, known_label_names
 from sdgs.cli._console import escape, exit_with_error, note, out
 
 _SCALINGS = {
@@ -82,6 +81,8 @@ def stack_rows(blocks: Sequence[Any]) -> Any:
 
 def load_model(path: Path, n_jobs: int) -> NamedModel:
     """A model from its file. Columns without names are named by their indices."""
+    from sdgs._utils._last_step import known_feature_names, known_label_names
+
     try:
         model = sdgs.load(path).set_params(n_jobs=n_jobs)
     except sdgs.ModelFileError as error:
