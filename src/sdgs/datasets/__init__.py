@@ -4,6 +4,7 @@ from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
+from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
 from sdgs.datasets.readers._arff import load_arff
 from sdgs.datasets.readers._formats import FORMATS
 from sdgs.datasets.readers._label_lists import LabelGuess
@@ -24,6 +25,7 @@ __all__ = [
     "LabelGuess",
     "LabelSubspaces",
     "Statistics",
+    "Tickets",
     "check",
     "fetch",
     "find",
@@ -35,6 +37,8 @@ __all__ = [
     "load_svmlight",
     "make_composite_digits",
     "make_label_subspaces",
+    "make_tickets",
     "read",
     "read_blocks",
+    "tickets_path",
 ]
