@@ -2,8 +2,8 @@
 Combine with other scikit-learn estimators
 ==========================================
 
-``SDGSClassifier`` works with scikit-learn's cross-validation, grid search and pipelines, also as a step that cleans
-samples for another estimator.
+``SDGSClassifier`` works with scikit-learn's cross-validation, grid search and pipelines: as the last step, or as a step
+that cleans samples for another estimator.
 """
 
 import pandas as pd
@@ -62,3 +62,45 @@ search = GridSearchCV(
 ).fit(data.X, data.Y)
 columns = ["param_huber", "param_n_components", "mean_test_score", "std_test_score"]
 pd.DataFrame(search.cv_results_)[columns].round(3)
+
+# %%
+# In a pipeline whose last step is ours, the steps before it name the features. Here they turn a table of support
+# tickets into words and categories. ``predict_proba`` returns the names of the labels, because the target has them.
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import OneHotEncoder
+
+import sdgs
+from sdgs.datasets import tickets_path
+
+tickets = pd.read_csv(tickets_path(), index_col="ticket")
+labels = tickets["tags"].str.get_dummies(";")
+features = make_column_transformer(
+    (TfidfVectorizer(min_df=2), "message"), (OneHotEncoder(), ["plan", "channel"]), verbose_feature_names_out=False
+)
+pipeline = make_pipeline(features, SDGSClassifier(random_state=0)).fit(tickets[:300], labels[:300])
+new = tickets[300:]
+pipeline.predict_proba(new).head().round(2)
+
+# %%
+# ``sdgs.explain`` takes the pipeline and the table, and so do the displays.
+from sdgs.displays import LabelSubspacesDisplay
+
+print(sdgs.explain(pipeline, new[:2]).text(unit="words"))
+display = LabelSubspacesDisplay.from_estimator(pipeline, max_features=6)
+
+# %%
+# A model file holds the last step alone, so ``sdgs.save`` warns that the other steps are left out. The loaded model
+# takes transformed samples and knows their names. With the other steps, kept elsewhere, it is the same pipeline.
+import tempfile
+import warnings
+from pathlib import Path
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "tickets.sdgs"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        sdgs.save(pipeline, path)
+    loaded = sdgs.load(path)
+again = make_pipeline(pipeline[:-1], loaded)
+again.predict_proba(new).equals(pipeline.predict_proba(new)), loaded.feature_names_[100:105]
