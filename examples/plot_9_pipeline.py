@@ -84,10 +84,10 @@ pipeline.predict_proba(new).head().round(2)
 
 # %%
 # ``sdgs.explain`` takes the pipeline and the table, and so do the displays.
-from sdgs.displays import LabelSubspacesDisplay
+from sdgs.displays import LabelMetricsDisplay
 
 print(sdgs.explain(pipeline, new[:2]).text(unit="words"))
-display = LabelSubspacesDisplay.from_estimator(pipeline, max_features=6)
+display = LabelMetricsDisplay.from_estimator(pipeline, new, labels[300:])
 
 # %%
 # A model file holds the last step alone, so ``sdgs.save`` warns that the other steps are left out. The loaded model
