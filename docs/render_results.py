@@ -250,7 +250,8 @@ def _range(cases: Sequence[Record]) -> str:
     """The smallest and the largest of many cases, and those that miss their goals."""
     low, high = (choose(cases, key=lambda r: float(r["value"])) for choose in (min, max))
     missed = [_case_figure(r).removesuffix(MISSED) for r in cases if _figure(r).endswith(MISSED)]
-    text = f"{low['value']} to {high['value']}{_unit(high)} in {len(cases)} cases"
+    values = high["value"] if low["value"] == high["value"] else f"{low['value']} to {high['value']}"
+    text = f"{values}{_unit(high)} in {len(cases)} cases"
     return f"{text}; missed: {'; '.join(missed)}" if missed else text
 
 
