@@ -239,7 +239,7 @@ def test_the_best_model_of_a_search_explains(digits):
 @pytest.mark.slow
 def test_the_code_in_the_docs_runs(capsys):
     text = (Path(__file__).parents[2] / "docs" / "explanations.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     matplotlib.use("agg")
     names = {}
     exec(compile(code, "explanations.md", "exec"), names)
