@@ -21,6 +21,8 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 # Alpha relative to the norm of a row is raised to this: rounding of correlations would make a smaller one meaningless.
 MIN_RELATIVE_ALPHA = 1e-11
 
+_MAX_GRAM_SIZE = 4096  # rows of C up to which its Gram matrix is kept: 128 MiB
+
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
@@ -51,6 +53,13 @@ class Dictionary:
     def gram(self) -> Floats:
         """C C^T."""
         return self.C_float64 @ self.C_float64.T
+
+    def gram_of(self, coordinates: NDArray[np.intp]) -> Floats:
+        """C C^T for some rows of C; the whole matrix is computed only if it is not large."""
+        if len(self.C) <= _MAX_GRAM_SIZE:
+            return self.gram[np.ix_(coordinates, coordinates)]
+        C = self.C_float64[coordinates]
+        return np.asarray(C @ C.T)
 
     @cached_property
     def pinv(self) -> Array:

@@ -25,6 +25,7 @@ from sdgs._utils._validation import (
 )
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed
 from sdgs.estimators._explaining import ExplainingMixin
+from sdgs.estimators._prediction_explaining import PredictionExplainingMixin, reads_by_ridge
 from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
@@ -38,13 +39,14 @@ from sdgs.selection._candidate import CVResult
 ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
 
-def _reads_by_ridge(model: "SDGSModel") -> bool:
-    if model.readout != "ridge":
-        raise AttributeError('predict_proba needs readout="ridge".')
-    return True
-
-
-class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
+class SDGSModel(
+    ExplainingMixin,
+    PredictionExplainingMixin,
+    CallbackSupportMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    MultiLabelClassifier,
+):
     """Base class. A subclass has the parameters named here, and implements ``_fit_samples``."""
 
     _public_module = "sdgs"
@@ -176,7 +178,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         P = softmax(log_expit(to_host(log_odds)), axis=1)  # on the host: one column per class is little to transfer
         return to_device_of(P, log_odds)
 
-    @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
+    @available_if(reads_by_ridge("predict_proba"))  # type: ignore[untyped-decorator]
     @lazy_for_distributed
     def predict_proba(self, X: Any) -> Any:
         """The probability of each label; only with ``readout="ridge"``.

@@ -1,7 +1,26 @@
-"""Explanations: samples decomposed into one contribution per label, as arrays, DataFrames and text."""
+"""Explanations: samples decomposed into labels, and predictions split into reasons, as arrays, DataFrames and text."""
 
 from sdgs.explanation._explain_samples import explain_samples
 from sdgs.explanation._explanation import Explanation
+from sdgs.explanation._label_decision import LabelDecision
+from sdgs.explanation._prediction_explanation import PredictionExplanation, explain_predictions
+from sdgs.explanation._ranked_reasons import ComponentReason, FeatureReason, NeighbourReason
 from sdgs.explanation._sample_explanation import ResidualEntry, SampleExplanation, Terms
+from sdgs.explanation._sample_reasons import LogOddsParts, PredictionTerms, SampleReasons
 
-__all__ = ["Explanation", "ResidualEntry", "SampleExplanation", "Terms", "explain_samples"]
+__all__ = [
+    "ComponentReason",
+    "Explanation",
+    "FeatureReason",
+    "LabelDecision",
+    "LogOddsParts",
+    "NeighbourReason",
+    "PredictionExplanation",
+    "PredictionTerms",
+    "ResidualEntry",
+    "SampleExplanation",
+    "SampleReasons",
+    "Terms",
+    "explain_predictions",
+    "explain_samples",
+]

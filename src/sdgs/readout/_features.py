@@ -82,7 +82,7 @@ class ReadoutFeatures:
         ``alpha`` replaces that of the parameters. ``missing``: whether X has missing entries, if that is known.
         """
         is_float64 = X.dtype == namespace(X).float64
-        dictionary = self._dictionary(np.float64 if is_float64 else np.float32)
+        dictionary = self.dictionary(np.float64 if is_float64 else np.float32)
         alpha = float(self.parameters.alpha if alpha is None else alpha)
         mu = None if self.parameters.huber is None else float(self.parameters.huber)
         missing = has_missing(X) if missing is None else missing
@@ -93,7 +93,7 @@ class ReadoutFeatures:
         dense = X.shape[0] * len(dictionary.C) <= _MAX_DENSE_CODES
         return code_samples(X, problem, n_jobs, dense=dense)
 
-    def _dictionary(self, dtype: Any) -> Dictionary:
+    def dictionary(self, dtype: Any) -> Dictionary:
         """The subspaces as coding takes them. They are not checked: decompose or the reader of a file did that."""
         if dtype in self._dictionaries:
             return self._dictionaries[dtype]
@@ -163,6 +163,15 @@ class ReadoutFeatures:
         """The columns of a feature block."""
         ends, index = (0, *self.widths), self.block_names.index(block)
         return slice(ends[index], ends[index + 1])
+
+    def column_positions(self, block: str, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The positions of columns of a feature block, given by their indices before selection; -1 if not selected."""
+        columns = indices + sum(self._block_widths[: self.block_names.index(block)])
+        if self.columns is None:
+            return columns
+        positions = np.searchsorted(self.columns, columns)
+        is_selected = self.columns[np.minimum(positions, self.columns.size - 1)] == columns
+        return np.where(is_selected, positions, -1)
 
     def width_of(self, read_from: Sequence[str]) -> int:
         """The number of columns of these feature blocks, the leading ones."""

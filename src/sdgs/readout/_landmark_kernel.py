@@ -36,6 +36,8 @@ class LandmarkKernel:
         w; None for samples that are compared as they are scaled.
     landmarks : ndarray or csr_array of shape (m, p)
         z_i, with w applied.
+    rows : ndarray of shape (m,)
+        The training samples that the landmarks are, ascending.
     landmark_gram : ndarray of shape (m, m) or None
         K, the kernel between landmarks; only during training.
     """
@@ -43,6 +45,7 @@ class LandmarkKernel:
     gamma: float
     weights: NDArray[np.float64] | None
     landmarks: Any
+    rows: NDArray[np.intp]
     landmark_gram: Array | None = None
 
     @property
@@ -104,7 +107,8 @@ def fit_landmark_kernel(
     weights = None
     if not issparse(X):
         weights = _inverse_deviations(_in_units(X, norms, None), None if observed is None else observed[rows])
-    drawn = np.searchsorted(rows, np.sort(order[:n_landmarks]))
+    landmark_rows = np.sort(order[:n_landmarks])
+    drawn = np.searchsorted(rows, landmark_rows)
     landmarks = X[drawn, :]
     if weights is not None:
         landmarks = _in_units(landmarks, None if norms is None else norms[drawn], weights)
@@ -119,7 +123,7 @@ def fit_landmark_kernel(
         gamma = gamma / mean_distance
     gram = np.exp(-gamma * distances)
     gram.flat[:: len(gram) + 1] += defaults.LANDMARK_JITTER
-    return LandmarkKernel(gamma, weights, landmarks, gram)
+    return LandmarkKernel(gamma, weights, landmarks, landmark_rows, gram)
 
 
 def landmark_number(n_landmarks: int | str, n: int) -> int:

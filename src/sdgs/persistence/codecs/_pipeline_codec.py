@@ -62,9 +62,9 @@ def decode_pipeline(
     decomposition = _decode_decomposition(prefix, arrays, p, k, converged=check_bool(converged))
     if (parameters.gamma is None) != (kernel is None):
         raise ValueError("it must have a kernel if and only if it has a gamma.")
-    features = ReadoutFeatures(
-        parameters, decomposition, None if kernel is None else _decode_kernel(kernel, prefix, arrays, p), p, k
-    )
+    if kernel is not None:
+        kernel = _decode_kernel(kernel, prefix, arrays, p, decomposition.shape[0])
+    features = ReadoutFeatures(parameters, decomposition, kernel, p, k)
     if arrays.has(f"{prefix}columns"):
         columns = arrays.indices(f"{prefix}columns", features.widths[-1])
         if columns.size == 0 or (np.diff(columns) <= 0).any():
@@ -166,10 +166,12 @@ def _encode_kernel(kernel: LandmarkKernel, prefix: str, arrays: Arrays) -> dict[
         arrays[f"{prefix}landmarks.dense"] = kernel.landmarks
     if kernel.weights is not None:
         arrays[f"{prefix}landmarks.weights"] = kernel.weights
+    arrays[f"{prefix}landmarks.rows"] = _as_int64(kernel.rows)
     return {"gamma": float(kernel.gamma)}
 
 
-def _decode_kernel(content: Any, prefix: str, arrays: CheckedArrays, p: int) -> LandmarkKernel:
+def _decode_kernel(content: Any, prefix: str, arrays: CheckedArrays, p: int, n: int) -> LandmarkKernel:
+    """The kernel of a model of ``p`` features that was fitted to ``n`` samples."""
     (gamma,) = check_fields(content, "gamma")
     if arrays.has(f"{prefix}landmarks.dense"):
         landmarks = arrays.take(f"{prefix}landmarks.dense", "f", None, p)
@@ -182,7 +184,10 @@ def _decode_kernel(content: Any, prefix: str, arrays: CheckedArrays, p: int) -> 
         weights = arrays.take(f"{prefix}landmarks.weights", "f", p)
         if (weights < 0).any() or issparse(landmarks):
             raise ValueError(f"{prefix}landmarks.weights are negative, or belong to sparse landmarks.")
-    return LandmarkKernel(check_number(gamma, "the kernel's gamma", positive=True), weights, landmarks)
+    rows = arrays.indices(f"{prefix}landmarks.rows", n, landmarks.shape[0]).astype(np.intp, copy=False)
+    if (np.diff(rows) <= 0).any():
+        raise ValueError(f"{prefix}landmarks.rows must be ascending.")
+    return LandmarkKernel(check_number(gamma, "the kernel's gamma", positive=True), weights, landmarks, rows)
 
 
 def _encode_csr(matrix: csr_array, prefix: str, arrays: Arrays) -> None:

@@ -1,0 +1,132 @@
+"""Reasons of the predictions of a fitted model."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+
+from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._last_step import feature_names_of, label_names_of
+from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._validation import check_labels
+from sdgs.explanation import PredictionExplanation, PredictionTerms, explain_predictions
+
+
+def reads_by_ridge(method: str) -> Callable[[Any], bool]:
+    """For ``available_if``: whether the model has a ridge read-out, which this method needs."""
+
+    def check(model: Any) -> bool:
+        if model.readout != "ridge":
+            raise AttributeError(f'{method} needs readout="ridge".')
+        return True
+
+    return check
+
+
+class PredictionExplainingMixin:
+    """Mixin of a fitted SDGS model: ``explain_prediction``."""
+
+    @available_if(reads_by_ridge("explain_prediction"))  # type: ignore[untyped-decorator]
+    @blas_on_one_thread
+    def explain_prediction(
+        self: Any, X: Any, labels: Any = None, *, feature_names: Any = None, label_names: Any = None
+    ) -> PredictionExplanation:
+        r"""Split the log-odds of labels into what each feature, component and similar training sample adds.
+
+        The split is exact: the parts sum to the log-odds. A model reads labels from the sample, from its code over the
+        subspaces of the labels, and with ``gamma`` from its similarity to some training samples, the landmarks. All of
+        these enter linearly, so each has a part of its own. What is read from the code is split twice: by the labels
+        whose components were found in the sample, and by features.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        labels : "all", label or list of labels, or array-like or sparse of shape (n, k) with 0 and 1, optional
+            The labels to explain: by name for all samples, or for each sample. For a model of a 1-D target also one
+            class per sample. Default: the predicted labels.
+        feature_names : array-like of shape (p,), optional
+            Default: ``feature_names_`` of a loaded model, else ``feature_names_in_`` if there are any, else ``x0``,
+            ``x1`` and so on.
+        label_names : array-like of shape (k,), optional
+            Default: ``label_names_`` of a loaded model, else ``classes_``.
+
+        Returns
+        -------
+        PredictionExplanation
+            A sequence with one :class:`~sdgs.explanation.SampleReasons` per sample.
+
+        Notes
+        -----
+        A part compares the sample with one in which the entry is 0, or the column's mean where columns are
+        standardised. It is what the entry adds to a sum, at the norm that the sample has: if a model scales samples to
+        unit norm, an entry that is deleted also changes the scale of the others.
+
+        :meth:`explain` decomposes the *sample* instead.
+        """
+        features = to_host(self._check_before_prediction(X))
+        log_odds = self._scores(features)
+        probabilities = self._probabilities(log_odds)
+        p, k = features.shape[1], len(self.components_)
+        if self._is_multiclass:
+            best = np.argmax(log_odds.astype(features.dtype), axis=1)
+            predicted = best[:, None] == np.arange(k)
+        else:
+            predicted = self._decide(log_odds)
+        label_names = label_names_of(self, label_names, k)
+        scaler = self.scaler_
+        terms = PredictionTerms(
+            label_names,
+            feature_names_of(self, feature_names, p),
+            tuple(self._pipelines),
+            self._calibration,
+            self._decision,
+            self._is_multiclass,
+            np.asarray(scaler.mean_, dtype=np.float64) if isinstance(scaler, StandardScaler) else None,
+        )
+        return explain_predictions(
+            features,
+            predicted if labels is None else self._labels_of_interest(features, labels, label_names),
+            terms,
+            log_odds,
+            probabilities,
+            predicted,
+            names=list(X.index) if hasattr(X, "iloc") else range(features.shape[0]),
+            n_jobs=self.n_jobs,
+        )
+
+    def _labels_of_interest(self: Any, X: Any, labels: Any, label_names: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which labels to explain, (n, k)."""
+        shape = X.shape[0], label_names.size
+        if isinstance(labels, str) and labels == "all":
+            return np.ones(shape, dtype=bool)
+        if is_dispatched(labels):
+            labels = to_host(labels)
+        if not issparse(labels) and np.ndim(labels) == 1 and self._is_multiclass and len(labels) == shape[0]:
+            return np.asarray(np.asarray(labels)[:, None] == self.classes_)
+        if not issparse(labels) and np.ndim(labels) <= 1:
+            chosen = np.zeros(shape, dtype=bool)
+            chosen[:, [find_label(label, label_names) for label in np.atleast_1d(np.asarray(labels, dtype=object))]] = (
+                True
+            )
+            return chosen
+        indicator = check_labels(labels, n_samples=shape[0], name="labels", some_positive=False)
+        if indicator.shape != shape:
+            raise ValueError(
+                f"labels must have one column for each of the {shape[1]} labels, got {indicator.shape[1]}."
+            )
+        return np.asarray(indicator.toarray())
+
+
+def find_label(label: Any, label_names: NDArray[Any]) -> int:
+    """The index of a label, given by its name."""
+    positions = [i for i, name in enumerate(label_names) if name == label]
+    if not positions:
+        positions = [i for i, name in enumerate(label_names) if str(name) == str(label)]
+    if len(positions) != 1:
+        known = ", ".join(map(str, label_names[:5])) + (", ..." if label_names.size > 5 else "")
+        raise ValueError(f"there is no label {label!r}. The labels are {known}.")
+    return positions[0]

@@ -1,0 +1,208 @@
+"""Reasons of predictions as sentences, as DataFrames, and as HTML for notebooks."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sdgs._utils._validation import check_choice, check_int
+from sdgs.explanation._label_decision import format_probability
+from sdgs.explanation._ranked_reasons import FeatureReason, top_components, top_features, top_neighbours
+
+if TYPE_CHECKING:
+    from sdgs.explanation._prediction_explanation import PredictionExplanation
+    from sdgs.explanation._sample_reasons import LogOddsParts, SampleReasons
+
+_MINUS = "\N{MINUS SIGN}"
+MIN_SHARE = 0.1  # of the strongest reason of its kind; weaker ones are not named
+
+
+def describe_reasons(sample: "SampleReasons", unit: str, max_names: int) -> str:
+    """The reasons of all explained labels of a sample, one paragraph per label."""
+    if not sample.labels.size:
+        return "No label is predicted. Pass labels to explain why one is not."
+    parts = sample.parts()
+    order = np.argsort(-sample.probabilities, kind="stable")
+    return "\n".join(" ".join(_sentences(sample, parts, int(i), unit, max_names)) for i in order)
+
+
+def _sentences(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int) -> Iterator[str]:
+    is_predicted = bool(sample.predicted[i])
+    verb = "is predicted" if is_predicted else "is not predicted"
+    title = f"{sample.label_names[i]} {verb} (p = {format_probability(sample.probabilities[i])})"
+    reasons = named_features(sample, parts, i, max_names, against=not is_predicted)
+    opposed = named_features(sample, parts, i, max_names, against=is_predicted)
+    because = f" because of the {unit} {_enumerate(sample, reasons)}" if reasons else ""
+    despite = ""
+    if opposed:
+        what = "" if reasons else f"the {unit} "
+        verb = "speaks" if len(opposed) == 1 else "speak"
+        despite = f"; {what}{_enumerate(sample, opposed)} {verb} {'against' if is_predicted else 'for'} it"
+    yield f"{title}{because}{despite}."
+    yield f"{_sum_of_kinds(sample, parts, i)}."
+    neighbours = strongest(top_neighbours(sample, parts, i, max_names))
+    if neighbours:
+        yield f"Similar training samples: {', '.join(_neighbour(neighbour) for neighbour in neighbours)}."
+    components = strongest(top_components(sample, parts, i, max_names))
+    if components and abs(components[0].part) >= MIN_SHARE * _largest_feature(parts, i):
+        names = ", ".join(f"{component.name} {_signed(component.part)}" for component in components)
+        yield f"Components of labels found in the sample: {names}."
+    yield sample.decision(i).text()
+
+
+def named_features(
+    sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int, *, against: bool
+) -> list[FeatureReason]:
+    """The features to name for or against a label: those with a tenth of the strongest part of either sign."""
+    least = MIN_SHARE * _largest_feature(parts, i)
+    return [reason for reason in top_features(sample, parts, i, n, against=against) if abs(reason.part) >= least]
+
+
+def strongest(reasons: Sequence[Any]) -> list[Any]:
+    """Those with at least a tenth of the part of the first one."""
+    return [reason for reason in reasons if abs(reason.part) >= MIN_SHARE * abs(reasons[0].part)]
+
+
+def _largest_feature(parts: "LogOddsParts", i: int) -> float:
+    total = parts.features[i] + parts.features_through_components[i]
+    return float(np.abs(total).max(initial=0.0))
+
+
+def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str:
+    return ", ".join(f"{feature_title(sample, reason)} ({_signed(reason.part)})" for reason in reasons)
+
+
+def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
+    """The name of a feature, with a word for the sign of its value relative to the baseline."""
+    baseline = sample.terms.baseline
+    if baseline is None:
+        return f"negative {reason.name}" if reason.value < 0 else str(reason.name)
+    return f"{'low' if reason.value < baseline[reason.feature] else 'high'} {reason.name}"
+
+
+def _neighbour(neighbour: Any) -> str:
+    labels = ", ".join(map(str, neighbour.labels)) or "no label"
+    return f"{neighbour.sample} ({labels}) {_signed(neighbour.part)}"
+
+
+def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str:
+    """The log-odds as a sum with one term per kind of reason."""
+    direct, components = float(parts.features[i].sum()), float(parts.components[i].sum())
+    terms = [f"{_number(sample.log_odds[i])} = {_number(parts.base[i])} base", f"{_signed_term(direct)} features"]
+    if parts.components[i].any():
+        terms.append(f"{_signed_term(components)} components of labels")
+    if parts.neighbours.shape[1]:
+        terms.append(f"{_signed_term(float(parts.neighbours[i].sum()))} similar training samples")
+    return "Log-odds " + " ".join(terms)
+
+
+def _signed(value: float) -> str:
+    """A number with its sign and two digits."""
+    return f"{_sign(value)}{f'{abs(value):.2g}' if abs(value) < 9.95 else f'{abs(value):.0f}'}"
+
+
+def _signed_term(value: float) -> str:
+    return f"{_sign(value)} {abs(value):.2f}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", _MINUS)
+
+
+def _sign(value: float) -> str:
+    return "+" if value >= 0 else _MINUS
+
+
+def reasons_frame(explanation: "PredictionExplanation", by: str, max_reasons: int | None) -> Any:
+    """See :meth:`PredictionExplanation.to_frame`."""
+    check_choice(by, "by", ("feature", "component", "label"))
+    if max_reasons is not None:
+        check_int(max_reasons, "max_reasons", minimum=1)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("to_frame needs pandas: pip install pandas.") from None
+
+    rows = []
+    for sample in explanation:
+        parts = sample.parts()
+        for i, label in enumerate(sample.label_names):
+            if by == "label":
+                rows.append((sample.name, label, *_label_row(sample, parts, i)))
+            else:
+                rows += [(sample.name, label, *row) for row in _part_rows(sample, parts, i, by, max_reasons)]
+    columns = {
+        "feature": ["sample", "label", "kind", "name", "direct", "through_components", "part"],
+        "component": ["sample", "label", "kind", "name", "part"],
+        "label": ["sample", "label", "probability", "log_odds", "predicted", *_KINDS, "decision"],
+    }[by]
+    frame = pd.DataFrame(rows, columns=columns)
+    for name in ("sample", "label"):
+        frame[name] = frame[name].astype(object)
+    return frame
+
+
+_KINDS = ("base", "features", "components", "neighbours")
+
+
+def _label_row(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> tuple[Any, ...]:
+    sums = (float(part[i].sum()) for part in (parts.features, parts.components, parts.neighbours))
+    numbers = float(sample.probabilities[i]), float(sample.log_odds[i]), bool(sample.predicted[i])
+    return (*numbers, float(parts.base[i]), *sums, sample.decision(i).text())
+
+
+def _part_rows(
+    sample: "SampleReasons", parts: "LogOddsParts", i: int, by: str, max_reasons: int | None
+) -> Iterator[tuple[Any, ...]]:
+    names, terms = sample.terms.feature_names[parts.columns], sample.terms
+    direct, through = parts.features[i], parts.features_through_components[i]
+    neighbours = _largest(parts.neighbours[i], max_reasons)
+    if by == "feature":
+        yield "base", None, parts.base[i], 0.0, parts.base[i]
+        for j in _largest(direct + through, max_reasons):
+            yield "feature", names[j], direct[j], through[j], direct[j] + through[j]
+        for j in neighbours:
+            part = parts.neighbours[i, j]
+            yield "neighbour", terms.training_samples[j], part, 0.0, part
+        return
+    yield "base", None, parts.base[i]
+    for kind, values, of_kind in (("feature", direct, names), ("component", parts.components[i], terms.label_names)):
+        for j in _largest(values, max_reasons):
+            yield kind, of_kind[j], values[j]
+    for j in neighbours:
+        yield "neighbour", terms.training_samples[j], parts.neighbours[i, j]
+
+
+def _largest(values: Any, n: int | None) -> Any:
+    """The positions of values that are not zero, the ``n`` largest magnitudes if n is not None, in order."""
+    positions = np.flatnonzero(values)
+    if n is None or positions.size <= n:
+        return positions
+    order = np.argsort(-np.abs(values[positions]), kind="stable")[:n]
+    return np.sort(positions[order])
+
+
+def reasons_html(samples: Sequence["SampleReasons"], n_more: int) -> str:
+    """The table that a notebook shows."""
+    titles = ("sample", "label", "probability", "predicted", "because of", "against it", "decision")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    body = "".join(row for sample in samples for row in _html_rows(sample))
+    more = f"<p>... and {n_more} more samples.</p>" if n_more else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _html_rows(sample: "SampleReasons") -> Iterator[str]:
+    parts = sample.parts()
+    for position, i in enumerate(np.argsort(-sample.probabilities, kind="stable").tolist()):
+        predicted = bool(sample.predicted[i])
+        sides = (named_features(sample, parts, i, 5, against=against) for against in (not predicted, predicted))
+        cells = (
+            sample.name if position == 0 else "",
+            sample.label_names[i],
+            format_probability(sample.probabilities[i]),
+            "yes" if predicted else "no",
+            *(_enumerate(sample, side) for side in sides),
+            sample.decision(i).text(),
+        )
+        yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
