@@ -12,8 +12,16 @@ from sklearn.utils.metaestimators import available_if
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
-from sdgs._utils._validation import check_labels
-from sdgs.explanation import PredictionExplanation, PredictionTerms, explain_predictions
+from sdgs._utils._validation import check_int, check_labels
+from sdgs.explanation import (
+    Counterfactual,
+    LabelExplanation,
+    PredictionExplanation,
+    PredictionTerms,
+    explain_labels,
+    explain_predictions,
+    find_removed_features,
+)
 
 
 def reads_by_ridge(method: str) -> Callable[[Any], bool]:
@@ -28,7 +36,7 @@ def reads_by_ridge(method: str) -> Callable[[Any], bool]:
 
 
 class PredictionExplainingMixin:
-    """Mixin of a fitted SDGS model: ``explain_prediction``."""
+    """Mixin of a fitted SDGS model: ``explain_prediction``, ``explain_labels`` and ``counterfactual``."""
 
     @available_if(reads_by_ridge("explain_prediction"))  # type: ignore[untyped-decorator]
     @blas_on_one_thread
@@ -71,11 +79,7 @@ class PredictionExplainingMixin:
         log_odds = self._scores(features)
         probabilities = self._probabilities(log_odds)
         p, k = features.shape[1], len(self.components_)
-        if self._is_multiclass:
-            best = np.argmax(log_odds.astype(features.dtype), axis=1)
-            predicted = best[:, None] == np.arange(k)
-        else:
-            predicted = self._decide(log_odds)
+        predicted = self._predicted_labels(log_odds, features.dtype)
         label_names = label_names_of(self, label_names, k)
         scaler = self.scaler_
         terms = PredictionTerms(
@@ -97,6 +101,106 @@ class PredictionExplainingMixin:
             names=list(X.index) if hasattr(X, "iloc") else range(features.shape[0]),
             n_jobs=self.n_jobs,
         )
+
+    @available_if(reads_by_ridge("explain_labels"))  # type: ignore[untyped-decorator]
+    def explain_labels(self: Any, X: Any, *, feature_names: Any = None, label_names: Any = None) -> LabelExplanation:
+        """What marks each label: features, components of other labels and training samples, averaged over samples.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+            Some hundred samples, such as training samples: every one is explained for all labels.
+        feature_names, label_names : array-like, optional
+            Default: as in :meth:`explain_prediction`.
+
+        Returns
+        -------
+        LabelExplanation
+        """
+        names = {"feature_names": feature_names, "label_names": label_names}
+        return explain_labels(self.explain_prediction(X, "all", **names))
+
+    @available_if(reads_by_ridge("counterfactual"))  # type: ignore[untyped-decorator]
+    def counterfactual(
+        self: Any,
+        X: Any,
+        label: Any,
+        *,
+        max_features: int = 20,
+        feature_names: Any = None,
+        label_names: Any = None,
+    ) -> tuple[Counterfactual, ...]:
+        """Few features whose removal changes whether a label is predicted.
+
+        They are found greedily: the features with the largest parts are tried, the one that changes the log-odds most
+        is removed, and so on until the decision changes; then those that are not needed are put back. Every step
+        predicts again, so the result holds for the model itself. It need not be the smallest set that there is, but
+        each of its features is needed.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        label : object
+            Name of the label.
+        max_features : int, default=20
+            If the removal of so many features does not suffice the search ends.
+        feature_names, label_names : array-like, optional
+            Default: as in :meth:`explain_prediction`.
+
+        Returns
+        -------
+        tuple of n Counterfactual
+
+        Notes
+        -----
+        A removed feature is 0, or the mean of its column where columns are standardised. Entries that are missing are
+        not removed.
+        """
+        check_int(max_features, "max_features", minimum=1)
+        samples = to_host(self._check_before_prediction(X))
+        explanation = self.explain_prediction(X, label, feature_names=feature_names, label_names=label_names)
+        index = find_label(label, explanation.terms.label_names)
+        return tuple(
+            self._counterfactual(samples[[row]], index, explanation, row, max_features)
+            for row in range(samples.shape[0])
+        )
+
+    def _counterfactual(
+        self: Any, x: Any, label: int, explanation: PredictionExplanation, row: int, max_features: int
+    ) -> Counterfactual:
+        terms = explanation.terms
+        chosen = np.arange(terms.label_names.size) == label
+
+        def predict(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+            log_odds = self._scores(X)
+            return log_odds[:, label], self._predicted_labels(log_odds, X.dtype)[:, label]
+
+        def reasons(x: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+            log_odds = self._scores(x)
+            arrays = log_odds, self._probabilities(log_odds), self._predicted_labels(log_odds, x.dtype)
+            (sample,) = explain_predictions(x, chosen[None], terms, *arrays, names=[0], n_jobs=1)
+            parts = sample.parts()
+            return parts.columns, parts.features[0] + parts.features_through_components[0]
+
+        removed, flipped, rest = find_removed_features(x, terms.baseline, predict, reasons, max_features)
+        before, after = (float(self._probabilities(self._scores(sample))[0, label]) for sample in (x, rest))
+        return Counterfactual(
+            terms.label_names[label],
+            removed,
+            terms.feature_names[removed],
+            flipped,
+            bool(explanation.predicted[row, label]),
+            before,
+            after,
+            rest,
+        )
+
+    def _predicted_labels(self: Any, log_odds: NDArray[Any], dtype: Any) -> NDArray[np.bool_]:
+        """The predicted labels, or for a 1-D target the predicted class, as a boolean matrix."""
+        if not self._is_multiclass:
+            return np.asarray(self._decide(log_odds))
+        best = np.argmax(log_odds.astype(dtype), axis=1)  # in the precision of predict
+        return np.asarray(best[:, None] == np.arange(log_odds.shape[1]))
 
     def _labels_of_interest(self: Any, X: Any, labels: Any, label_names: NDArray[Any]) -> NDArray[np.bool_]:
         """Which labels to explain, (n, k)."""

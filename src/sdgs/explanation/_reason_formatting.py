@@ -46,7 +46,7 @@ def _sentences(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str
         yield f"Similar training samples: {', '.join(_neighbour(neighbour) for neighbour in neighbours)}."
     components = strongest(top_components(sample, parts, i, max_names))
     if components and abs(components[0].part) >= MIN_SHARE * _largest_feature(parts, i):
-        names = ", ".join(f"{component.name} {_signed(component.part)}" for component in components)
+        names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
         yield f"Components of labels found in the sample: {names}."
     yield sample.decision(i).text()
 
@@ -70,7 +70,7 @@ def _largest_feature(parts: "LogOddsParts", i: int) -> float:
 
 
 def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str:
-    return ", ".join(f"{feature_title(sample, reason)} ({_signed(reason.part)})" for reason in reasons)
+    return ", ".join(f"{feature_title(sample, reason)} ({signed(reason.part)})" for reason in reasons)
 
 
 def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
@@ -83,7 +83,7 @@ def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
 
 def _neighbour(neighbour: Any) -> str:
     labels = ", ".join(map(str, neighbour.labels)) or "no label"
-    return f"{neighbour.sample} ({labels}) {_signed(neighbour.part)}"
+    return f"{neighbour.sample} ({labels}) {signed(neighbour.part)}"
 
 
 def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str:
@@ -97,7 +97,7 @@ def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str
     return "Log-odds " + " ".join(terms)
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     """A number with its sign and two digits."""
     return f"{_sign(value)}{f'{abs(value):.2g}' if abs(value) < 9.95 else f'{abs(value):.0f}'}"
 

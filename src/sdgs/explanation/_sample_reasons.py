@@ -1,4 +1,4 @@
-"""Why the labels of one sample have the probabilities that they have: a frozen result that computes its arrays on access."""
+"""Why labels of one sample are predicted or not: a frozen result that computes its arrays on access."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,9 +9,9 @@ that are not zero, and g = C_A (z - b C) the correlations with the residual, the
 
 .. math:: (C_A C_A^T + D) b_A = C_A z, \qquad D b_A = g
 
-At an exact solution g_i = alpha b_i / ||b_i||, and D is diagonal: alpha / ||b_i||. The D of :func:`_penalty_matrix` adds
-a correction of rank one per group, as small as the duality gap, so that the equations hold for the code as it is. So
-the components' parts are those of features as well: v^T (C_A C_A^T + D)^-1 C_A z.
+At an exact solution g_i = alpha b_i / ||b_i||, and D is diagonal: alpha / ||b_i||. :func:`_penalty_matrix` adds a
+correction of rank one per group, as small as the duality gap, so that the equations hold for the code as it is. So what
+the components add is split over features as well: v^T (C_A C_A^T + D)^-1 C_A z.
 
 Sums are over observed entries. A missing entry of z is filled with that of b C, so that what its weight adds is a part
 of the components: no reason is ever a value that the sample does not have.

@@ -1,0 +1,117 @@
+"""The features whose removal changes whether a label is predicted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from sdgs.explanation._label_decision import format_probability
+
+Floats = NDArray[np.float64]
+Predict = Callable[[Any], tuple[Floats, NDArray[np.bool_]]]  # samples to log-odds and to whether the label is predicted
+Reasons = Callable[[Any], tuple[NDArray[np.intp], Floats]]  # a sample to features and what they add to the log-odds
+
+_N_TRIED = 16  # features that each step tries: those with the largest parts
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """Features of a sample without which a label would be decided the other way.
+
+    Attributes
+    ----------
+    label : object
+        Name of the label.
+    features : ndarray of shape (m,)
+        The removed columns, in the order in which they were found.
+    feature_names : ndarray of shape (m,)
+    flipped : bool
+        Whether the removal changes the decision; if not, ``features`` are those that were tried last.
+    predicted : bool
+        Whether the label is predicted for the sample as it is.
+    probability, probability_without : float
+        Of the label, for the sample as it is and without these features.
+    sample : ndarray or csr_array of shape (1, p)
+        The sample without these features, as it was predicted again.
+    """
+
+    label: Any
+    features: NDArray[np.intp]
+    feature_names: NDArray[Any]
+    flipped: bool
+    predicted: bool
+    probability: float
+    probability_without: float
+    sample: Any
+
+    def text(self) -> str:
+        """The result in one sentence."""
+        names = ", ".join(map(str, self.feature_names))
+        was = "predicted" if self.predicted else "not predicted"
+        change = f"p = {format_probability(self.probability)} becomes {format_probability(self.probability_without)}"
+        if not self.flipped:
+            return f"{self.label} stays {was} without any few of its features; without {names or 'any'}, {change}."
+        return f"{self.label} would {'not ' if self.predicted else ''}be predicted without {names}: {change}."
+
+    def __repr__(self) -> str:
+        return f"<Counterfactual: {self.text()}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def find_removed_features(
+    x: Any, baseline: Floats | None, predict: Predict, reasons: Reasons, max_features: int
+) -> tuple[NDArray[np.intp], bool, Any]:
+    """Features of the sample ``x`` (1, p) whose removal flips a decision, whether it does, and what is left of x.
+
+    Removed features are set to 0, or to the ``baseline``. Each step tries the features with the largest parts, and
+    removes the one that changes the log-odds most. In the end each removed feature that is not needed is put back, so
+    that no smaller subset of the features flips the decision by leaving out one of them.
+    """
+    predicted = bool(predict(x)[1][0])
+    removed: list[int] = []
+    flipped = False
+    while not flipped and len(removed) < max_features:
+        features, parts = reasons(without_features(x, removed, baseline))
+        order = np.argsort(-parts if predicted else parts, kind="stable")
+        candidates = [int(f) for f in features[order] if int(f) not in removed][:_N_TRIED]
+        if not candidates:
+            break
+        tried = _stack([without_features(x, [*removed, f], baseline) for f in candidates])
+        log_odds, labels = predict(tried)
+        flips = labels != predicted
+        change = -log_odds if predicted else log_odds
+        best = int(np.argmax(np.where(flips, np.inf, change)))
+        removed.append(candidates[best])
+        flipped = bool(flips[best])
+    if flipped:
+        for feature in removed[:-1]:
+            fewer = [f for f in removed if f != feature]
+            if bool(predict(without_features(x, fewer, baseline))[1][0]) != predicted:
+                removed = fewer
+    return np.array(removed, dtype=np.intp), flipped, without_features(x, removed, baseline)
+
+
+def without_features(x: Any, features: Any, baseline: Floats | None) -> Any:
+    """Samples in which features are 0, or have the values of the ``baseline``."""
+    columns = np.asarray(features, dtype=np.intp)
+    if issparse(x):
+        kept = x.copy()
+        kept.data[np.isin(kept.indices, columns)] = 0
+        kept.eliminate_zeros()
+        return kept
+    kept = np.array(x)
+    kept[:, columns] = 0 if baseline is None else baseline[columns]
+    return kept
+
+
+def _stack(samples: list[Any]) -> Any:
+    if not issparse(samples[0]):
+        return np.concatenate(samples)
+    from scipy.sparse import vstack
+
+    return csr_array(vstack(samples, format="csr"))
