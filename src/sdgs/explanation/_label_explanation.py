@@ -48,9 +48,10 @@ class LabelExplanation:
         samples with this label apart, and small for those that are common everywhere.
     influence : ndarray of shape (k, k)
         Entry [j, i]: what the component of label i adds to the log-odds of label j, the mean over the samples in which
-        the component is found. Positive: label i speaks for label j. Zero if it is found in none, or if the model does not read labels from codes (see ``read_from_``).
+        the component is found. Positive: label i speaks for label j. Zero if it is found in none, or if the
+        model does not read labels from codes (see ``read_from_``).
     found : ndarray of shape (k,)
-        The share of the samples in which the component of each label is found and read; 0 if no label is read from codes.
+        The share of the samples in which the component of each label is found and read.
     neighbours : ndarray of shape (k, u)
         The same for the similarity to each of ``training_samples``; u is 0 without a kernel.
     training_samples : ndarray of shape (u,)
