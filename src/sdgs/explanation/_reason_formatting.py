@@ -8,7 +8,14 @@ import numpy as np
 
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.explanation._label_decision import format_probability
-from sdgs.explanation._ranked_reasons import FeatureReason, top_components, top_features, top_neighbours
+from sdgs.explanation._ranked_reasons import (
+    ComponentReason,
+    FeatureReason,
+    NeighbourReason,
+    top_components,
+    top_features,
+    top_neighbours,
+)
 
 if TYPE_CHECKING:
     from sdgs.explanation._prediction_explanation import PredictionExplanation
@@ -41,11 +48,11 @@ def _sentences(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str
         despite = f"; {what}{_enumerate(sample, opposed)} {verb} {'against' if is_predicted else 'for'} it"
     yield f"{title}{because}{despite}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
-    neighbours = strongest(top_neighbours(sample, parts, i, max_names))
+    neighbours = named_neighbours(sample, parts, i, max_names)
     if neighbours:
         yield f"Similar training samples: {', '.join(_neighbour(neighbour) for neighbour in neighbours)}."
-    components = strongest(top_components(sample, parts, i, max_names))
-    if components and abs(components[0].part) >= MIN_SHARE * _largest_feature(parts, i):
+    components = named_components(sample, parts, i, max_names)
+    if components:
         names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
         yield f"Components of labels found in the sample: {names}."
     yield sample.decision(i).text()
@@ -57,6 +64,18 @@ def named_features(
     """The features to name for or against a label: those with a tenth of the strongest part of either sign."""
     least = MIN_SHARE * _largest_feature(parts, i)
     return [reason for reason in top_features(sample, parts, i, n, against=against) if abs(reason.part) >= least]
+
+
+def named_components(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> list[ComponentReason]:
+    """The components to name: those with a tenth of the strongest, if that has a tenth of the strongest feature."""
+    components: list[ComponentReason] = strongest(top_components(sample, parts, i, n))
+    least = MIN_SHARE * _largest_feature(parts, i)
+    return components if components and abs(components[0].part) >= least else []
+
+
+def named_neighbours(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> list[NeighbourReason]:
+    """The training samples to name: those with a tenth of the strongest."""
+    return strongest(top_neighbours(sample, parts, i, n))
 
 
 def strongest(reasons: Sequence[Any]) -> list[Any]:
@@ -75,10 +94,16 @@ def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str
 
 def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
     """The name of a feature, with a word for the sign of its value relative to the baseline."""
+    word = value_word(sample, reason)
+    return f"{word} {reason.name}" if word else str(reason.name)
+
+
+def value_word(sample: "SampleReasons", reason: FeatureReason) -> str:
+    """The word for the sign of the value of a feature relative to the baseline; empty for positive values without one."""
     baseline = sample.terms.baseline
     if baseline is None:
-        return f"negative {reason.name}" if reason.value < 0 else str(reason.name)
-    return f"{'low' if reason.value < baseline[reason.feature] else 'high'} {reason.name}"
+        return "negative" if reason.value < 0 else ""
+    return "low" if reason.value < baseline[reason.feature] else "high"
 
 
 def _neighbour(neighbour: Any) -> str:

@@ -195,7 +195,7 @@ def _component_weights(
 
 def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, alpha: float) -> Floats:
     """What each feature adds through the code, (m, q)."""
-    if not sample.coordinates.size:
+    if not v.any():  # nothing is read from the code, or it is empty
         return np.zeros((len(v), sample.features.size))
     C, b = dictionary.C_float64[sample.coordinates], sample.code
     if sample.missing.size:
