@@ -18,6 +18,9 @@ from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.methods import BinaryRelevance
 from sdgs.metrics import METRICS, evaluate
 from sdgs.report import fit_compared_methods, model_content, write_model_report
+from sdgs.report._content import _influence_map
+from sdgs.report._explained_samples import ExplainedSamples
+from sdgs.report._label_marks import choose_samples
 from sdgs.report._packed_labels import pack_labels
 
 
@@ -150,6 +153,92 @@ def test_parts_sum_to_the_sample(fitted):
         assert both["predicted"]["sentences"] == explanation.text(row).split("\n")
 
 
+def test_reasons_sum_to_the_log_odds(fitted):
+    model, X, Y = fitted
+    names = [f"f{j}" for j in range(20)]
+    content = model_content(model, X, Y, feature_names=names)
+    expected = model.explain_prediction(X, "all", feature_names=names)
+    assert content["has_reasons"]
+    for row, explained in content["explained"].items():
+        parts, decided = expected[row].parts(), expected.predicted[row]
+        labels = [reason["label"] for reason in explained["reasons"]]
+        assert labels == np.flatnonzero(decided | (Y[row] == 1)).tolist()
+        for reason in explained["reasons"]:
+            j = reason["label"]
+            assert reason["predicted"] == decided[j]
+            assert reason["log_odds"] == pytest.approx(expected.log_odds[row, j], abs=1e-3)
+            assert sum(reason["sums"]) == pytest.approx(expected.log_odds[row, j], abs=4e-3)
+            total = parts.features[j] + parts.features_through_components[j]
+            by_name = dict(zip((names[f] for f in parts.columns), total, strict=True))
+            named = {content["features"][f]: (value, part) for f, _, value, part in reason["features"]}
+            assert len(named) >= 1
+            for name, (value, part) in named.items():
+                assert part == pytest.approx(by_name[name], rel=5e-3)
+                assert value == pytest.approx(X[row, int(name[1:])], rel=5e-3)
+                assert abs(part) >= 0.099 * np.abs(total).max()
+            n_others, others = reason["other_features"]
+            assert n_others == np.count_nonzero(total) - len(named)
+            assert others + sum(part for _, part in named.values()) == pytest.approx(total.sum(), abs=0.05)
+            neighbours = sum(part for *_, part in reason["neighbours"]) + reason["other_neighbours"][1]
+            assert neighbours == pytest.approx(reason["sums"][3], abs=0.05)
+            assert reason["decision"] == expected[row].decision(j).text()
+
+
+def test_similar_training_samples_come_with_their_labels():
+    data = make_composite_digits(200, max_labels=2, subset="train", random_state=0)
+    model = SDGSClassifier(gamma=1.0, random_state=0).fit(data.X, data.Y)
+    content = model_content(model, data.X[:20], data.Y[:20])
+    reasons = [reason for explained in content["explained"].values() for reason in explained["reasons"]]
+    named = {row for reason in reasons for row, *_ in reason["neighbours"]}
+    assert len(named) > 10
+    assert content["training_labels"] == {row: np.flatnonzero(data.Y[row]).tolist() for row in named}
+
+
+def test_what_marks_a_label(fitted):
+    model, X, Y = fitted
+    content = model_content(model, X, Y)
+    expected = model.explain_labels(X)  # as many samples as the page takes
+    assert content["n_marking"] == 200
+    for label, mark in enumerate(content["marks"]):
+        top = expected.top_features(label, 8)
+        assert mark["features"]
+        for (feature, part), reason in zip(mark["features"], top, strict=False):
+            assert content["features"][feature] == reason.name
+            assert part == pytest.approx(reason.part, rel=5e-3)
+        for name, against in (("labels_for", False), ("labels_against", True)):
+            others = [reason.index for reason in expected.top_labels(label, against=against)]
+            assert [other for other, _ in mark[name]] == others[: len(mark[name])]
+
+
+def test_the_map_of_influences_leaves_out_what_labels_add_for_themselves(fitted):
+    model, X, Y = fitted
+    assert "code" in model.read_from_
+    influence = model_content(model, X, Y)["maps"]["influence"]
+    expected = model.explain_labels(X).influence
+    np.fill_diagonal(expected, 0)
+    order = influence["labels"]
+    np.testing.assert_allclose(np.array(influence["values"]) / 100, expected[np.ix_(order, order)], atol=0.0051)
+    assert _influence_map(np.arange(6), np.eye(6), np.arange(6)) is None
+
+
+def test_samples_that_marks_are_averaged_over():
+    P = np.random.default_rng(0).random((1000, 30))
+    rows = choose_samples(np.zeros((1000, 10)), P)
+    assert rows.size == 200
+    assert set(P.argmax(axis=0)) <= set(rows.tolist())
+    assert choose_samples(np.zeros((15, 10)), P[:15]).tolist() == list(range(15))
+    wide = csr_array((100, 10**6))  # only stored entries count
+    assert choose_samples(wide, P[:100]).size == 100
+    assert choose_samples(np.zeros((100, 10)), np.zeros((100, 3000))).size == 0
+    assert choose_samples(np.zeros((100, 10)), None).size == 0
+
+
+def test_many_labels_per_sample_reduce_the_number_of_explained_samples():
+    n = ExplainedSamples.max_samples(500, None, 60.0, has_reasons=True)
+    assert n == 100
+    assert ExplainedSamples.max_samples(500, None, 60.0, has_reasons=False) == 500
+
+
 def test_at_most_max_explained_samples_are_decomposed_the_largest_mistakes_first(fitted):
     model, X, Y = fitted
     content = model_content(model, X, Y, max_explained=20)
@@ -174,6 +263,12 @@ def test_images_sum_to_the_sample():
         seen = images[0] != -128
         total = images[1:, seen].sum(axis=0) * explained["limit"] / 127
         np.testing.assert_allclose(total, X[row, seen], atol=len(images) * explained["limit"] / 127)
+        for reason in content["explained"][row]["reasons"]:
+            image = np.frombuffer(base64.b64decode(reason["images"]), dtype="i1").astype(float)
+            assert (image[:3] == -128).all() == (row == 0)
+            total = image[image != -128].sum() * reason["limit"] / 127
+            parts = sum(part for *_, part in reason["features"]) + reason["other_features"][1]
+            assert total == pytest.approx(parts, abs=64 * reason["limit"] / 127)
     assert all(name.startswith("pixel ") for name in content["features"])
     with pytest.raises(ValueError, match="shape must be the height and width of an image of 64 pixels"):
         model_content(model, X, Y, shape=(8, 9))
@@ -210,18 +305,25 @@ def test_one_class_per_sample_and_sparse_samples(fitted, sparse):
     assert content["data"]["by_size"] == [[0, 0], [150, 150]]
 
 
-def test_without_probabilities_there_is_no_threshold(fitted, tmp_path):
+def test_without_probabilities_there_are_no_threshold_and_no_reasons(fitted, tmp_path):
     _, X, Y = fitted
     model = SDGSClassifier(n_components=2, readout="norm", random_state=0).fit(X, Y)
     path = write_model_report(model, X, Y, tmp_path / "page.html")
-    assert 'id="threshold"' not in path.read_text()
+    page = path.read_text()
+    assert 'id="threshold"' not in page
+    assert "Marked by" not in page
+    assert 'id="label-reasons"' not in page
+    content = model_content(model, X, Y)
+    assert (content["has_reasons"], content["marks"], content["maps"]["influence"]) == (False, None, None)
+    assert {str(explained["reasons"]) for explained in content["explained"].values()} == {"[]"}
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_content_is_json_and_cannot_end_the_script(fitted, tmp_path):
     model, X, Y = fitted
     bad = "</script><script>alert(1)</script><!--\u2028"
-    page = write_model_report(model, X, Y, tmp_path / "page.html", label_names=[bad] * 6, title=bad).read_text()
+    names = {"label_names": [bad] * 6, "feature_names": [bad] * 20}
+    page = write_model_report(model, X, Y, tmp_path / "page.html", **names, title=bad).read_text()
     assert "<script>alert" not in page
     (text,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
     assert json.loads(text)["labels"] == [bad] * 6
@@ -230,7 +332,8 @@ def test_content_is_json_and_cannot_end_the_script(fitted, tmp_path):
 def test_names_that_utf_8_or_a_page_cannot_hold_are_escaped_in_it_and_kept_in_its_data(fitted, tmp_path):
     model, X, Y = fitted
     bad = "\ud800 \x00 \u202e"
-    path = write_model_report(model, X, Y, tmp_path / "page.html", label_names=[bad] * 6, title=bad)
+    names = {"label_names": [bad] * 6, "feature_names": [bad] * 20}
+    path = write_model_report(model, X, Y, tmp_path / "page.html", **names, title=bad)
     page = path.read_text(encoding="utf-8")
     assert r"<title>\ud800 \x00 \u202e</title>" in page
     (text,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
@@ -277,6 +380,8 @@ def test_a_pipeline_is_reported_by_its_last_step():
     compared = {"BR": rival.predict(X)}
     assert content == model_content(model, scaled, Y, compared_methods=compared, max_samples=50)
     assert set(content["features"]) == set("pqrst")
+    assert all(mark["features"] for mark in content["marks"])
+    assert any(reason["features"] for sample in content["explained"].values() for reason in sample["reasons"])
     assert content["labels"] == ["red", "green", "blue"]
     with pytest.raises(ValueError, match="a pipeline whose last step is BinaryRelevance"):
         model_content(rival, X, Y)

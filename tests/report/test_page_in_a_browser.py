@@ -250,10 +250,96 @@ def test_a_mistake_is_decomposed_into_predicted_and_true_labels(page, fitted):
     assert page.inner_text("#sentences").split("\n") == model.explain(X[[i]], **names).text(0).split("\n")
     page.check("input[value=true]")
     assert page.inner_text("#sentences").split("\n") == model.explain(X[[i]], Y[[i]], **names).text(0).split("\n")
-    spoken = page.eval_on_selector_all(".bars [role=listitem]", "all => all.map(x => x.textContent)")
+    spoken = page.eval_on_selector_all("#picture .bars [role=listitem]", "all => all.map(x => x.textContent)")
     assert len(spoken) == 10
     assert all(re.search(r" is \S+\. Scaled contributions: .*residual \S+\.$", text) for text in spoken)
     assert page.eval_on_selector_all("#residuals tbody tr", "rows => rows.length") == 5
+
+
+def bars_of(page, block, title):
+    """Names and numbers of the bars of an open block under a title."""
+    bars = block.locator(f".parts[aria-label^='{title}']")
+    texts = bars.locator("[role=listitem]").evaluate_all("all => all.map(x => x.firstChild.textContent)")
+    numbers = bars.locator(".figure").all_inner_texts()
+    spoken = bars.locator(".unseen").all_text_contents()
+    assert spoken == [f": {text}" for text in numbers]
+    return dict(zip(texts, (float(text.replace("\N{MINUS SIGN}", "-")) for text in numbers), strict=True))
+
+
+def test_the_reasons_of_each_label_come_first_and_sum_to_the_log_odds(page, fitted):
+    model, X, Y, _ = fitted
+    i = int(page.inner_text("#sample-name").split("sample-")[1][:3])
+    expected = model.explain_prediction(X[[i]], "all", feature_names=["<b>bold</b>", *FEATURES[1:]])[0]
+    heads = page.locator("#sample h4").all_inner_texts()
+    assert heads == ["Why these labels?", "What is this sample made of?"]
+    table = page.locator("#verdicts tbody th").all_inner_texts()
+    blocks = page.locator(".reason")
+    shown = blocks.locator("summary strong").all_inner_texts()
+    assert shown == [name for name in table if name in shown]
+    chosen = np.flatnonzero(Y[i] | expected.predicted)
+    assert {LABELS[j] for j in chosen} == set(shown)
+    wrong = [n for n, name in enumerate(shown) if Y[i, LABELS.index(name)] != expected.predicted[LABELS.index(name)]]
+    assert blocks.evaluate_all("all => all.map(block => block.open)").index(True) == wrong[0]
+    for name, block in zip(shown, blocks.all(), strict=True):
+        j = LABELS.index(name)
+        if block.get_attribute("open") is None:
+            block.locator("summary").focus()
+            page.keyboard.press("Enter")
+        assert block.locator("p").first.inner_text() == expected.decision(j).text()
+        sums = bars_of(page, block, "Log-odds by kind")
+        log_odds = sums.pop("log-odds")
+        assert log_odds == pytest.approx(expected.log_odds[j], abs=0.0051)
+        assert sum(sums.values()) == pytest.approx(log_odds, abs=0.03)
+        features = bars_of(page, block, "Features")
+        parts = [sum(sums[kind] for kind in sums if kind.startswith(("features", "components")))]
+        assert sum(features.values()) == pytest.approx(parts[0], abs=0.01 * (len(features) + 2))
+        sentence = block.locator("summary").inner_text()
+        reasons = [reason.name for reason in expected.top_features(j, 3, against=not expected.predicted[j])]
+        verb = "is predicted" if expected.predicted[j] else "is not predicted"
+        assert re.search(rf"{verb} because of (low |high ){re.escape(reasons[0])}[,.]", sentence)
+
+
+@pytest.mark.slow
+def test_a_model_without_reasons_shows_decompositions_alone(browser, tmp_path):
+    data = make_label_subspaces(200, 20, 4, n_components=2, noise=0.5, random_state=0)
+    model = SDGSClassifier(n_components=2, readout="norm", random_state=0).fit(data.X, data.Y)
+    path = write_model_report(model, data.X, data.Y, tmp_path / "page.html")
+    for page in open_page(browser, path, {"width": 1280, "height": 900}):
+        page.select_option("#which", "explained")
+        assert page.locator("#sample h4").all_inner_texts() == ["What is this sample made of?"]
+        assert page.is_visible("#picture .bars")
+        assert page.locator(".reason, .marks, #influence").count() == 0
+
+
+def test_what_marks_a_label_opens_in_the_table_and_moves_with_its_row(page, fitted):
+    model, X, _, _ = fitted
+    explained = model.explain_labels(X, feature_names=["<b>bold</b>", *FEATURES[1:]], label_names=LABELS)
+    summaries = page.locator("#label-table .marks summary")
+    assert summaries.count() == len(LABELS)
+    named = {reason.name for label in range(6) for reason in explained.top_features(label, 20)}
+    for text in summaries.all_inner_texts():
+        assert set(text.split(", ")) <= named
+    summaries.first.focus()
+    page.keyboard.press("Enter")
+    row = page.locator("#label-table tbody tr", has=page.locator("details[open]"))
+    assert row.locator("th").inner_text() == "alpha"
+    assert row.locator("[role=listitem]").count() >= 3
+    page.click("#label-table thead button >> text=Label")
+    page.click("#label-table thead button >> text=Label")
+    assert row.locator("th").inner_text() == "alpha"
+    assert column(page, 0)[0] != "alpha"
+
+
+def test_the_map_of_influences_has_signs(page, fitted):
+    page.click("#influence summary")
+    rows = page.eval_on_selector_all(
+        "#influence tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+    parts = [float(part.replace("\N{MINUS SIGN}", "-")) for *_, part in rows]
+    assert [abs(part) for part in parts] == sorted(map(abs, parts), reverse=True)
+    assert all(row[2][0] in "+\N{MINUS SIGN}" for row in rows)
+    label = page.get_attribute("#influence canvas", "aria-label")
+    assert f"The component of {rows[0][1]} adds {rows[0][2]} to the log-odds of {rows[0][0]}." in label
 
 
 def test_inserted_scripts_do_not_run(browser, fitted):
@@ -274,6 +360,7 @@ def test_names_are_not_parsed_as_html(page):
     expect(page.locator("#verdicts")).to_contain_text(LABELS[-1])
     assert page.query_selector("img") is None
     assert page.query_selector("main b") is None
+    assert "<b>bold</b>" in page.inner_text("#sample")
     assert LABELS[-1] in page.inner_text("#label-table")
 
 
@@ -289,7 +376,12 @@ def test_the_page_fits_wide_and_narrow_light_and_dark(browser, fitted, width, he
         assert (back == "rgb(255, 255, 255)") == (scheme == "light")
         for map_ in page.query_selector_all("#maps canvas"):
             assert map_.bounding_box()["height"] > 150
-            assert "A map of 6 labels. Largest share: " in map_.get_attribute("aria-label")
+            assert re.match("A map of 6 labels. Largest (share|part): ", map_.get_attribute("aria-label"))
+        page.eval_on_selector_all("details", "all => all.forEach(element => { element.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for block in page.query_selector_all(".reason, .marks"):
+            inside = "element => element.scrollWidth <= element.clientWidth + 1"
+            assert block.evaluate(inside), block.inner_text()
 
 
 def test_every_control_has_a_name_and_can_be_reached(page):
@@ -377,7 +469,7 @@ def test_only_boxes_that_scroll_can_be_focused(browser, fitted, width):
               x.hasAttribute("tabindex"),
               x.scrollWidth > x.clientWidth + 1 || x.scrollHeight > x.clientHeight + 1])""",
         )
-        assert len(boxes) == 5
+        assert len(boxes) == 5  # open ones
         for name, focusable, scrolls in boxes:
             assert focusable == scrolls, name
 
@@ -420,12 +512,17 @@ def test_images_are_drawn(browser, tmp_path):
     for page in open_page(browser, path, {"width": 1280, "height": 900}):
         page.select_option("#which", "all")
         labels = int(model.predict(data.X[:1]).sum())
-        drawn = page.query_selector_all(".images canvas")
+        drawn = page.query_selector_all("#picture canvas")
         assert len(drawn) == labels + 2
         ink = page.evaluate(
-            """() => [...document.querySelector(".images canvas").getContext("2d").getImageData(0, 0, 8, 8).data]
+            """() => [...document.querySelector("#picture canvas").getContext("2d").getImageData(0, 0, 8, 8).data]
               .filter((_, i) => i % 4 === 0)"""
         )
+        parts = page.query_selector_all(".reason[open] .pictured canvas")
+        assert [canvas.get_attribute("aria-label").split(" (")[0] for canvas in parts] == [
+            "An image: the sample",
+            "An image: what each pixel adds",
+        ]
         order = np.argsort(ink, kind="stable")
         assert (np.diff(data.X[0][order]) <= 1e-9).sum() >= 50  # larger values are darker
 

@@ -103,6 +103,7 @@ class PredictionExplainingMixin:
         )
 
     @available_if(reads_by_ridge("explain_labels"))  # type: ignore[untyped-decorator]
+    @blas_on_one_thread
     def explain_labels(self: Any, X: Any, *, feature_names: Any = None, label_names: Any = None) -> LabelExplanation:
         """What marks each label: features, components of other labels and training samples, averaged over samples.
 
@@ -121,6 +122,7 @@ class PredictionExplainingMixin:
         return explain_labels(self.explain_prediction(X, "all", **names))
 
     @available_if(reads_by_ridge("counterfactual"))  # type: ignore[untyped-decorator]
+    @blas_on_one_thread
     def counterfactual(
         self: Any,
         X: Any,

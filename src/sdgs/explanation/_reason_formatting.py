@@ -99,7 +99,7 @@ def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
 
 
 def value_word(sample: "SampleReasons", reason: FeatureReason) -> str:
-    """The word for the sign of the value of a feature relative to the baseline; empty for positive values without one."""
+    """The word for the sign of the value of a feature relative to the baseline; empty for a positive one without it."""
     baseline = sample.terms.baseline
     if baseline is None:
         return "negative" if reason.value < 0 else ""

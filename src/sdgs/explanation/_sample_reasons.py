@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int
 from sdgs.explanation._label_decision import LabelDecision, explain_decision
 from sdgs.explanation._ranked_reasons import (
@@ -146,6 +147,7 @@ class SampleReasons:
         """Names of the labels that are explained."""
         return self.terms.label_names[self.labels]
 
+    @blas_on_one_thread
     def parts(self) -> LogOddsParts:
         """All parts of the log-odds, only for features that have any."""
         pairs = zip(self.terms.pipelines, self._read, strict=True)

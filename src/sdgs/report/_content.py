@@ -17,6 +17,7 @@ from sdgs._utils._last_step import (
     samples_of_last_step,
     stored_feature_names,
 )
+from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.datasets._statistics import dataset_statistics
@@ -223,6 +224,7 @@ def _choose_explained(mistakes: NDArray[np.intp], n: int, n_explained: int) -> N
     return np.sort(np.concatenate([largest, np.random.default_rng(0).choice(others, n_others, replace=False)]))
 
 
+@blas_on_one_thread
 def _explain(
     model: Any,
     samples: _Samples,

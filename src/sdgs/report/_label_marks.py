@@ -13,7 +13,7 @@ from sdgs.report._json_values import FeatureNames, rounded
 
 _MAX_FEATURES = 8  # per label
 _MIN_PART = 0.005  # of log-odds: less is shown as 0.00
-_MAX_SAMPLES = 300
+_MAX_SAMPLES = 200
 _MIN_SAMPLES = 20
 _MAX_PARTS = 10**8  # of the log-odds of all labels of these samples together
 

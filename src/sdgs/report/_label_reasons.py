@@ -45,7 +45,11 @@ def _values_of_label(
         "log_odds": round(float(sample.log_odds[i]), _DECIMALS),
         "sums": [round(float(value), _DECIMALS) for value in sums],  # base, features, components, training samples
         "features": [
-            [names.position(reason.feature, reason.name), value_word(sample, reason), *rounded([reason.value, reason.part])]
+            [
+                names.position(reason.feature, reason.name),
+                value_word(sample, reason),
+                *rounded([reason.value, reason.part]),
+            ]
             for reason in features
         ],
         "other_features": _others(total, [reason.part for reason in features]),

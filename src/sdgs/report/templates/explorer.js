@@ -104,10 +104,10 @@ function showSample(i) {
   if (!rows.length) rows.push(make("tr", {}, make("td", { class: "text", colspan: 5 }, "No true and no predicted labels.")));
   byId("verdicts").tBodies[0].replaceChildren(...rows);
   byId("decomposition").hidden = !explained;
-  byId("reasons").hidden = !explained || !both.reasons.length;
+  if (content.has_reasons) byId("reasons").hidden = !explained || !both.reasons.length;
   byId("not-decomposed").hidden = !!explained;
   if (!explained) return;
-  byId("label-reasons").replaceChildren(...reasonBlocks(i, both));
+  if (content.has_reasons) byId("label-reasons").replaceChildren(...reasonBlocks(i, both));
   byId("picture").replaceChildren(...(content.shape ? images(explained) : bars(explained)));
   byId("sentences").replaceChildren(...explained.sentences.map(line => make("li", {}, line)));
   byId("residuals").tBodies[0].replaceChildren(...explained.residuals.map(([feature, value, expected, corrupted]) => make("tr", {},

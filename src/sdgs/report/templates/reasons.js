@@ -65,7 +65,7 @@ function reasonBlock(reason, cell, sample, open) {
   const [text, tone] = verdict(cell), lists = reasonLists(reason);
   const pictures = content.shape ? [make("div", { class: "images" }, ...reasonImages(reason, sample))] : [];
   const block = make("details", { class: "reason" },
-    make("summary", {}, make("span", { class: `sign ${tone}` }, text), " ", make("b", {}, content.labels[reason.label]), reasonSentence(reason)),
+    make("summary", {}, make("span", { class: `sign ${tone}` }, text), " ", make("strong", {}, content.labels[reason.label]), reasonSentence(reason)),
     make("p", {}, reason.decision),
     make("div", { class: "pictured" }, ...pictures, make("div", {}, ...lists.features)),
     make("div", { class: "columns" },
