@@ -202,9 +202,12 @@ def test_what_marks_a_label(fitted):
     for label, mark in enumerate(content["marks"]):
         top = expected.top_features(label, 8)
         assert mark["features"]
-        for (feature, part), reason in zip(mark["features"], top, strict=False):
+        P = model.predict_proba(X)[:, label]
+        for (feature, word, part), reason in zip(mark["features"], top, strict=False):
             assert content["features"][feature] == reason.name
             assert part == pytest.approx(reason.part, rel=5e-3)
+            values = X[:, reason.index]
+            assert word == ("high" if np.average(values, weights=P) > values.mean() else "low")
         for name, against in (("labels_for", False), ("labels_against", True)):
             others = [reason.index for reason in expected.top_labels(label, against=against)]
             assert [other for other, _ in mark[name]] == others[: len(mark[name])]
@@ -227,8 +230,9 @@ def test_samples_that_marks_are_averaged_over():
     assert rows.size == 200
     assert set(P.argmax(axis=0)) <= set(rows.tolist())
     assert choose_samples(np.zeros((15, 10)), P[:15]).tolist() == list(range(15))
-    wide = csr_array((100, 10**6))  # only stored entries count
+    wide = csr_array((100, 10**5))  # only stored entries count
     assert choose_samples(wide, P[:100]).size == 100
+    assert choose_samples(csr_array((100, 10**7)), P[:100]).size == 0
     assert choose_samples(np.zeros((100, 10)), np.zeros((100, 3000))).size == 0
     assert choose_samples(np.zeros((100, 10)), None).size == 0
 

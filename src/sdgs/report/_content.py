@@ -25,7 +25,7 @@ from sdgs.decomposition._label_angles import label_angles, leaves_of
 from sdgs.estimators._model_functions import check_last_step
 from sdgs.explanation import LabelExplanation
 from sdgs.report._explained_samples import ExplainedSamples
-from sdgs.report._json_values import FeatureNames
+from sdgs.report._page_values import FeatureNames
 from sdgs.report._label_marks import choose_samples, values_of_marks
 from sdgs.report._label_reasons import labels_of_training_samples
 from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
@@ -93,23 +93,14 @@ def model_content(
     n_explained = ExplainedSamples.max_samples(max_explained, shape, labels_per_sample, has_reasons=has_reasons)
     used_names = FeatureNames()
     rows = _choose_explained(mistakes, len(true), n_explained)
-    explained, training_labels = _explain(model, samples, rows, names, shape, used_names)
-    marking_rows = choose_samples(samples.X, samples.probabilities if has_reasons else None)
-    marking = model.explain_labels(_rows(samples.X, marking_rows), **names) if marking_rows.size else None
+    explained = _explain(model, samples, rows, names, shape, used_names)
+    label_explanation, marks = _explain_labels(model, samples, names, used_names)
     return {
         "title": title,
         "version": __version__,
         "model": {"name": type(model).__name__, "parameters": _changed_parameters(model)},
         "data": _statistics(samples, n),
-        "metrics": [
-            {"name": name, "title": metric.title, "greater_is_better": metric.greater_is_better}
-            for name, metric in metrics.METRICS.items()
-        ],
-        "values": list(metrics.evaluate(true, predicted).values()),
-        "compared_methods": [
-            {"name": name, "values": list(metrics.evaluate(true, prediction).values())}
-            for name, prediction in samples.compared.items()
-        ],
+        **_metric_values(samples),
         "labels": [str(name) for name in labels],
         "by_label": _by_label(true, predicted),
         "names": None if samples.names is None else [str(name) for name in samples.names],
@@ -120,16 +111,14 @@ def model_content(
         "mistakes": encode_base64(mistakes, "<u4"),
         "n_mistakes": len(mistakes),
         "n_right": int((f1 == 1).sum()),
-        "maps": _maps(model, true, marking),
-        "marks": None if marking is None else values_of_marks(marking, used_names),
-        "n_marking": marking_rows.size,
+        "maps": _maps(model, true, label_explanation),
+        **marks,
         "shape": None if shape is None else [int(side) for side in shape],
         "has_baseline": hasattr(model.scaler_, "mean_"),
         "has_huber": model.huber_ is not None,
         "features": used_names.names,
         "has_reasons": has_reasons,
-        "training_labels": training_labels,
-        "explained": explained,
+        **explained,
     }
 
 
@@ -195,6 +184,21 @@ def _statistics(samples: _Samples, n_given: int) -> dict[str, Any]:
     }
 
 
+def _metric_values(samples: _Samples) -> dict[str, Any]:
+    """The metrics, and their values for the model and for the compared methods."""
+    return {
+        "metrics": [
+            {"name": name, "title": metric.title, "greater_is_better": metric.greater_is_better}
+            for name, metric in metrics.METRICS.items()
+        ],
+        "values": list(metrics.evaluate(samples.true, samples.predicted).values()),
+        "compared_methods": [
+            {"name": name, "values": list(metrics.evaluate(samples.true, prediction).values())}
+            for name, prediction in samples.compared.items()
+        ],
+    }
+
+
 def _by_label(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[list[float | None]]:
     """Per label: number of samples, number predicted, precision, recall and F1; None where undefined."""
     columns = zip(*(values.tolist() for values in metrics.evaluate_labels(true, predicted).values()), strict=True)
@@ -232,20 +236,32 @@ def _explain(
     names: dict[str, Any],
     shape: tuple[int, int] | None,
     used_names: FeatureNames,
-) -> tuple[dict[int, dict[str, Any]], dict[int, list[int]]]:
-    """The values of explained samples, and the labels of the training samples that are named in them."""
+) -> dict[str, Any]:
+    """The explained samples, and the labels of the training samples that are named in them."""
     explained = ExplainedSamples(shape, used_names)
     if not rows.size:
-        return explained.samples, {}
+        return {"explained": {}, "training_labels": {}}
     X, true, predicted = _rows(samples.X, rows), samples.true[rows], samples.predicted[rows]
     by_prediction, by_truth = model.explain(X, predicted, **names), model.explain(X, true, **names)
     reasons = model.explain_prediction(X, true | predicted, **names) if hasattr(model, "explain_prediction") else None
     for i, row in enumerate(rows):
         decomposed_truth = None if np.array_equal(true[i], predicted[i]) else by_truth[i]
         explained.add(int(row), by_prediction[i], decomposed_truth, None if reasons is None else reasons[i])
-    if reasons is None:
-        return explained.samples, {}
-    return explained.samples, labels_of_training_samples(reasons.terms, explained.named_training_samples())
+    named = {} if reasons is None else labels_of_training_samples(reasons.terms, explained.named_training_samples())
+    return {"explained": explained.samples, "training_labels": named}
+
+
+def _explain_labels(
+    model: Any, samples: _Samples, names: dict[str, Any], used_names: FeatureNames
+) -> tuple[LabelExplanation | None, dict[str, Any]]:
+    """What marks each label, averaged over some of the samples; None without reasons, or if it would take too long."""
+    P = samples.probabilities if hasattr(model, "explain_labels") else None
+    rows = choose_samples(samples.X, P)
+    if P is None or not rows.size:
+        return None, {"marks": None, "n_marking": 0}
+    X = _rows(samples.X, rows)
+    explanation = model.explain_labels(X, **names)
+    return explanation, {"marks": values_of_marks(explanation, X, P[rows], used_names), "n_marking": rows.size}
 
 
 def _default_feature_names(pipeline: Any, shape: tuple[int, int] | None) -> Any:
@@ -255,7 +271,7 @@ def _default_feature_names(pipeline: Any, shape: tuple[int, int] | None) -> Any:
     return known_feature_names(pipeline)
 
 
-def _maps(model: Any, true: NDArray[np.bool_], marking: LabelExplanation | None) -> dict[str, Any]:
+def _maps(model: Any, true: NDArray[np.bool_], explanation: LabelExplanation | None) -> dict[str, Any]:
     """Co-occurrence of the most frequent labels, overlap of their subspaces, and their influence on each other.
 
     Shares are in 1/1000, influences in 1/100.
@@ -270,7 +286,7 @@ def _maps(model: Any, true: NDArray[np.bool_], marking: LabelExplanation | None)
     return {
         "cooccurrence": _ordered_map(labels, 1000 * shares, order),
         "subspaces": _ordered_map(labels, 1000 * angles.shared, angle_order),
-        "influence": None if marking is None else _influence_map(labels, marking.influence, angle_order),
+        "influence": None if explanation is None else _influence_map(labels, explanation.influence, angle_order),
     }
 
 

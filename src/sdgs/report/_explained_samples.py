@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sdgs.explanation import SampleReasons
-from sdgs.report._json_values import FeatureNames, encode_images, rounded
+from sdgs.report._page_values import FeatureNames, encode_images, rounded
 from sdgs.report._label_reasons import values_of_reasons
 
 _MAX_FEATURES = 10  # with bars, per sample

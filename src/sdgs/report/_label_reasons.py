@@ -13,7 +13,7 @@ from sdgs.explanation._reason_formatting import (
     named_neighbours,
     value_word,
 )
-from sdgs.report._json_values import FeatureNames, encode_images, rounded
+from sdgs.report._page_values import FeatureNames, encode_images, rounded
 
 _MAX_NAMES = 5  # features for a label, features against it, components, and training samples
 _DECIMALS = 3  # of log-odds: the page shows two

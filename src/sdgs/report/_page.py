@@ -31,10 +31,11 @@ def write_model_report(
     max_samples: int = 10_000,
     max_explained: int = 500,
 ) -> Path:
-    """Write a page that evaluates a model on samples with known labels and decomposes individual samples.
+    """Write a page that evaluates a model on samples with known labels and explains individual samples.
 
     The page is a single file that works offline. It shows the metrics of the model and of a common threshold that the
-    reader can move, metrics per label, heat maps of labels, and samples to browse, largest mistakes first.
+    reader can move, metrics per label and what marks each label, heat maps of labels, and samples to browse, largest
+    mistakes first: why each label is predicted or not, and what each label contributes to the sample.
 
     Needs the extra ``report``: Jinja2.
 
@@ -59,8 +60,8 @@ def write_model_report(
     max_samples : int, default=10_000
         If there are more samples, this number is drawn at random, and the page says so.
     max_explained : int, default=500
-        The maximum number of decomposed samples: the largest mistakes, and others drawn at random. Images may reduce it
-        to limit the size of the page.
+        The maximum number of explained samples: the largest mistakes, and others drawn at random. Images, or many labels
+        per sample, may reduce it to limit the size of the page.
 
     Returns
     -------

@@ -11,12 +11,12 @@ function heat(share) {
 // Shares in 1/1000, from 0, and parts of log-odds in 1/100, of both signs. A part of at least ``least`` has the brightest colour.
 const SHARES = {
   colour: heat, text: value => (value / 10).toFixed(1), cell: value => `${Math.round(value / 10)}`, least: 50,
-  ends: brightest => ["0 %", `${(brightest / 10).toFixed(0)} %`], start: 0, noun: "share",
+  ends: brightest => ["0 %", `${(brightest / 10).toFixed(0)} %`], start: 0, noun: "share", room: 26,
 };
 const PARTS = {
   colour: share => mix(styleColour("--paper"), styleColour(share < 0 ? "--against" : "--for"), Math.min(Math.abs(share), 1)),
   text: value => signed(value / 100), cell: value => Math.abs(value) < 5 ? "0" : (value / 100).toFixed(1).replace("-", "−"), least: 1,
-  ends: brightest => [signed(-brightest / 100), signed(brightest / 100)], start: -1, noun: "part",
+  ends: brightest => [signed(-brightest / 100), signed(brightest / 100)], start: -1, noun: "part", room: 30,
 };
 
 function drawMap(figure, map, kind, describePair) {
@@ -69,7 +69,7 @@ function drawMap(figure, map, kind, describePair) {
         const colour = kind.colour(map.values[i][j] / brightest);
         pen.fillStyle = i === j ? diagonal : `rgb(${colour})`;
         pen.fillRect(left + j * side, left + i * side, side - gap, side - gap);
-        if (side >= 26 && i !== j) {
+        if (side >= kind.room && i !== j) {
           pen.fillStyle = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] > 118 ? "#000" : "#fff";
           pen.textAlign = "center";
           pen.fillText(kind.cell(map.values[i][j]), left + (j + 0.5) * side, left + (i + 0.5) * side);

@@ -31,10 +31,10 @@ function sumOfKinds({ sums: [base, features, components, neighbours], log_odds: 
 function reasonLists(reason) {
   const all = [...reason.features, ...reason.components, ...reason.neighbours].map(entry => entry.at(-1));
   const others = ([count, part], noun) => count ? [{ name: plural(count, `other ${noun}`), part, tone: "muted", bare: true }] : [];
-  const features = reason.features.map(entry => ({ name: titleOf(entry), note: `= ${number(entry[2])}`, part: entry[3] }));
+  const features = reason.features.map(entry => ({ name: titleOf(entry), note: `=\u00a0${number(entry[2])}`, part: entry[3] }));
   const components = reason.components.map(([label, part]) => ({ name: content.labels[label], part }));
   const neighbours = reason.neighbours.map(([row, similarity, part]) => (
-    { name: `${row}: ${namesOf(content.training_labels[row])}`, note: `· similarity ${similarity.toFixed(2)}`, part }));
+    { name: `${row}: ${namesOf(content.training_labels[row])}`, note: `·\u00a0similarity\u00a0${similarity.toFixed(2)}`, part }));
   const title = reason.sums[2] ? "Features, directly and through components" : "Features";
   return {
     features: features.length ? partBars(title, [...features, ...others(reason.other_features, "feature")], all) : [],
