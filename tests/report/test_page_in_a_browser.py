@@ -434,6 +434,21 @@ def test_changes_are_announced_once_and_nothing_at_first(page, fitted):
     assert announced() == [f"1 of {len(LABELS)} labels"]
 
 
+def test_keys_go_on_from_the_reasons_of_a_label(page):
+    page.focus(".reason:last-child summary")
+    for position in (2, 3, 4):
+        page.keyboard.press("j")
+        assert page.inner_text("#position").startswith(f"{position} of ")
+        assert page.evaluate("document.activeElement.matches('.reason summary')")
+    page.keyboard.press("k")
+    assert page.inner_text("#position").startswith("3 of ")
+    page.select_option("#which", "right")
+    page.focus(".reason summary")
+    for position in range(2, 15):  # some of these samples are not explained
+        page.keyboard.press("j")
+        assert page.inner_text("#position").startswith(f"{position} of ")
+
+
 def test_buttons_keep_the_focus(page):
     page.focus("#previous")
     page.keyboard.press("Enter")  # there is no sample before the first

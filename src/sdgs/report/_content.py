@@ -25,10 +25,10 @@ from sdgs.decomposition._label_angles import label_angles, leaves_of
 from sdgs.estimators._model_functions import check_last_step
 from sdgs.explanation import LabelExplanation
 from sdgs.report._explained_samples import ExplainedSamples
-from sdgs.report._page_values import FeatureNames
 from sdgs.report._label_marks import choose_samples, values_of_marks
 from sdgs.report._label_reasons import labels_of_training_samples
 from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
+from sdgs.report._page_values import FeatureNames
 
 _MAX_MAP_LABELS = 60
 

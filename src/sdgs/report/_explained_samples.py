@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from sdgs.explanation import SampleReasons
-from sdgs.report._page_values import FeatureNames, encode_images, rounded
 from sdgs.report._label_reasons import values_of_reasons
+from sdgs.report._page_values import FeatureNames, encode_images, rounded
 
 _MAX_FEATURES = 10  # with bars, per sample
 _MAX_LABELS = 6  # with a colour of their own, per sample; the others are drawn as one part

@@ -60,8 +60,8 @@ def write_model_report(
     max_samples : int, default=10_000
         If there are more samples, this number is drawn at random, and the page says so.
     max_explained : int, default=500
-        The maximum number of explained samples: the largest mistakes, and others drawn at random. Images, or many labels
-        per sample, may reduce it to limit the size of the page.
+        The maximum number of explained samples: the largest mistakes, and others drawn at random. Images and samples
+        with many labels reduce it, to limit the size of the page.
 
     Returns
     -------

@@ -107,7 +107,7 @@ function showSample(i) {
   if (content.has_reasons) byId("reasons").hidden = !explained || !both.reasons.length;
   byId("not-decomposed").hidden = !!explained;
   if (!explained) return;
-  if (content.has_reasons) byId("label-reasons").replaceChildren(...reasonBlocks(i, both));
+  if (content.has_reasons) showReasons(i, both);
   byId("picture").replaceChildren(...(content.shape ? images(explained) : bars(explained)));
   byId("sentences").replaceChildren(...explained.sentences.map(line => make("li", {}, line)));
   byId("residuals").tBodies[0].replaceChildren(...explained.residuals.map(([feature, value, expected, corrupted]) => make("tr", {},
@@ -129,7 +129,11 @@ function showSamplesWith(label) {
 }
 
 function move(by) {
+  const isInside = byId("sample").contains(document.activeElement);
   show(position + by);
+  const { activeElement } = document;
+  // What had the focus may be gone or hidden now.
+  if (isInside && (activeElement === document.body || !activeElement.checkVisibility())) byId("explorer").focus({ preventScroll: true });
   announceSample();
 }
 

@@ -83,3 +83,11 @@ function reasonBlocks(i, { reasons, predicted }) {
   const opened = sorted.find(isWrong) || sorted[0];
   return sorted.map(reason => reasonBlock(reason, cellOf.get(reason.label), predicted, reason === opened));
 }
+
+function showReasons(i, explained) {
+  const box = byId("label-reasons"), summaries = () => [...box.querySelectorAll("summary")];
+  const focused = summaries().indexOf(document.activeElement);
+  box.replaceChildren(...reasonBlocks(i, explained));
+  // A key that selects the next sample must not lose the focus.
+  if (focused >= 0) (summaries()[focused] || summaries().at(-1))?.focus({ preventScroll: true });
+}
