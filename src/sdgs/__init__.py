@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._load import load
-    from sdgs.estimators._model_functions import explain, save
-    from sdgs.explanation import Explanation
+    from sdgs.estimators._model_functions import counterfactual, explain, explain_labels, explain_prediction, save
+    from sdgs.explanation import Explanation, LabelExplanation, PredictionExplanation
     from sdgs.persistence._container import ModelFileError
 
 __all__ = [
@@ -22,14 +22,19 @@ __all__ = [
     "Explanation",
     "GroupCodes",
     "LabelAngles",
+    "LabelExplanation",
     "ModelFileError",
+    "PredictionExplanation",
     "SDGSClassifier",
     "SDGSClassifierCV",
     "__version__",
+    "counterfactual",
     "datasets",
     "decompose",
     "displays",
     "explain",
+    "explain_labels",
+    "explain_prediction",
     "group_lasso",
     "label_angles",
     "load",
@@ -44,11 +49,16 @@ _HOME = {
     "Explanation": "sdgs.explanation",
     "GroupCodes": "sdgs.coding",
     "LabelAngles": "sdgs.decomposition._label_angles",
+    "LabelExplanation": "sdgs.explanation",
     "ModelFileError": "sdgs.persistence._container",
+    "PredictionExplanation": "sdgs.explanation",
     "SDGSClassifier": "sdgs.estimators._classifier",
     "SDGSClassifierCV": "sdgs.estimators._classifier_cv",
+    "counterfactual": "sdgs.estimators._model_functions",
     "decompose": "sdgs.decomposition",
     "explain": "sdgs.estimators._model_functions",
+    "explain_labels": "sdgs.estimators._model_functions",
+    "explain_prediction": "sdgs.estimators._model_functions",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
     "load": "sdgs.estimators._load",

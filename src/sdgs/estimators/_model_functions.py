@@ -1,4 +1,4 @@
-"""``explain`` and ``save`` as functions of a model or of a scikit-learn pipeline whose last step is one."""
+"""Explanations and ``save`` as functions of a model or of a scikit-learn pipeline whose last step is one."""
 
 import warnings
 from dataclasses import replace
@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from sdgs._utils._last_step import at_last_step, known_feature_names, last_step, stored_feature_names
 from sdgs.estimators._sdgs_model import SDGSModel
-from sdgs.explanation import Explanation
+from sdgs.explanation import Counterfactual, Explanation, LabelExplanation, PredictionExplanation
 
 
 def explain(
@@ -56,6 +56,113 @@ def explain(
         return explanation
     named = (replace(sample, name=name) for sample, name in zip(explanation, X.index, strict=True))
     return replace(explanation, samples=tuple(named))
+
+
+def explain_prediction(
+    estimator: Any, X: Any, labels: Any = None, *, feature_names: Any = None, label_names: Any = None
+) -> PredictionExplanation:
+    """Split predictions of a fitted model, or of a fitted pipeline whose last step is one, into their reasons.
+
+    For a model the same as its method ``explain_prediction``. A pipeline transforms the samples by all steps but the
+    last, and reasons are transformed features.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted, with ``readout="ridge"``.
+    X : array-like, sparse, DataFrame or whatever the pipeline takes, of n samples
+    labels : "all", label or list of labels, or array-like or sparse of shape (n, k) with 0 and 1, optional
+        The labels to explain. Default: the predicted labels.
+    feature_names, label_names : array-like, optional
+        Default: as in :func:`explain`.
+
+    Returns
+    -------
+    PredictionExplanation
+        A sequence with the reasons of each sample, named by the index of ``X`` if that is a DataFrame or a Series.
+
+    Examples
+    --------
+    >>> import sdgs
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> data = make_label_subspaces(200, 20, 3, n_components=2, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), sdgs.SDGSClassifier(2, random_state=0)).fit(data.X, data.Y)
+    >>> explanation = sdgs.explain_prediction(pipeline, data.X[:5], labels="all")
+    >>> explanation
+    <PredictionExplanation of 5 samples: 3 labels, 20 features>
+    >>> parts = explanation[0].parts()
+    >>> total = parts.base + parts.features.sum(axis=1) + parts.components.sum(axis=1) + parts.neighbours.sum(axis=1)
+    >>> bool(abs(total - explanation.log_odds[0]).max() < 1e-9)
+    True
+    """
+    check_last_step(estimator)
+    model, samples, names = at_last_step(estimator, X, feature_names)
+    explanation: PredictionExplanation = model.explain_prediction(
+        samples, labels, feature_names=names, label_names=label_names
+    )
+    return explanation.with_names(list(X.index)) if hasattr(X, "iloc") else explanation
+
+
+def explain_labels(estimator: Any, X: Any, *, feature_names: Any = None, label_names: Any = None) -> LabelExplanation:
+    """What marks each label, by a fitted model, or by a fitted pipeline whose last step is one.
+
+    For a model the same as its method ``explain_labels``.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted, with ``readout="ridge"``.
+    X : array-like, sparse, DataFrame or whatever the pipeline takes, of n samples
+        Some hundred samples, such as training samples.
+    feature_names, label_names : array-like, optional
+        Default: as in :func:`explain`.
+
+    Returns
+    -------
+    LabelExplanation
+    """
+    check_last_step(estimator)
+    model, samples, names = at_last_step(estimator, X, feature_names)
+    explanation: LabelExplanation = model.explain_labels(samples, feature_names=names, label_names=label_names)
+    return explanation
+
+
+def counterfactual(
+    estimator: Any,
+    X: Any,
+    label: Any,
+    *,
+    max_features: int = 20,
+    feature_names: Any = None,
+    label_names: Any = None,
+) -> tuple[Counterfactual, ...]:
+    """Few features whose removal changes whether a label is predicted, by a fitted model or pipeline.
+
+    For a model the same as its method ``counterfactual``. Of a pipeline, transformed features are removed.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted, with ``readout="ridge"``.
+    X : array-like, sparse, DataFrame or whatever the pipeline takes, of n samples
+    label : object
+        Name of the label.
+    max_features : int, default=20
+        If the removal of so many features does not suffice the search ends.
+    feature_names, label_names : array-like, optional
+        Default: as in :func:`explain`.
+
+    Returns
+    -------
+    tuple of n Counterfactual
+    """
+    check_last_step(estimator)
+    model, samples, names = at_last_step(estimator, X, feature_names)
+    options = {"max_features": max_features, "feature_names": names, "label_names": label_names}
+    found: tuple[Counterfactual, ...] = model.counterfactual(samples, label, **options)
+    return found
 
 
 def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:

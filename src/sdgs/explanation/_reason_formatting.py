@@ -137,10 +137,7 @@ def reasons_frame(explanation: "PredictionExplanation", by: str, max_reasons: in
         "component": ["sample", "label", "kind", "name", "part"],
         "label": ["sample", "label", "probability", "log_odds", "predicted", *_KINDS, "decision"],
     }[by]
-    frame = pd.DataFrame(rows, columns=columns)
-    for name in ("sample", "label"):
-        frame[name] = frame[name].astype(object)
-    return frame
+    return pd.DataFrame(rows, columns=columns)
 
 
 _KINDS = ("base", "features", "components", "neighbours")
