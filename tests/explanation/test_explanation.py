@@ -154,7 +154,7 @@ def test_shares_where_subspaces_overlap():
     assert sample.reasons(0).tolist() == [1, 0]
     assert sample.reasons(1, 1).tolist() == [2]
     assert sample.reasons(2).tolist() == []
-    assert "c explains 0 % of the sample; no features contribute to it." in sample.text()
+    assert "c explains" not in sample.text()
 
 
 def test_probabilities_and_labels_are_the_predicted_ones(digits):

@@ -3,6 +3,8 @@
 import pickle
 import re
 import tracemalloc
+from copy import copy
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -105,8 +107,8 @@ def test_it_is_a_sequence_that_can_be_sliced_and_pickled():
     np.testing.assert_array_equal(part.log_odds, explanation.log_odds[2:5])
     np.testing.assert_array_equal(part[0].features, explanation[2].features)
     assert repr(part) == "<PredictionExplanation of 3 samples: 3 labels, 18 features>"
-    copy = pickle.loads(pickle.dumps(part))
-    np.testing.assert_array_equal(copy[0].neighbours, part[0].neighbours)
+    restored = pickle.loads(pickle.dumps(part))
+    np.testing.assert_array_equal(restored[0].neighbours, part[0].neighbours)
 
 
 def test_top_reasons_are_the_largest_parts_in_order():
@@ -156,19 +158,44 @@ def test_frames_sum_to_the_log_odds(kind):
 def test_text_names_reasons_and_the_decision():
     explanation = explained("words", "all")
     for sample in explanation:
-        lines = sample.text(unit="words").split("\n")
-        assert len(lines) == 3  # one per label, most probable first
-        for line, i in zip(lines, np.argsort(-sample.probabilities), strict=True):
+        paragraphs = re.split("\n(?! )", sample.text(unit="words"))
+        assert len(paragraphs) == 3  # one per label, most probable first
+        for paragraph, i in zip(paragraphs, np.argsort(-sample.probabilities), strict=True):
+            first, *rest = paragraph.split("\n  ")
             name, p = sample.label_names[i], sample.probabilities[i]
             predicted = "is predicted" if sample.predicted[i] else "is not predicted"
-            assert line.startswith(f"{name} {predicted} (p = {f'{p:.2f}' if p >= 0.005 else f'{p:.1g}'})")
-            assert line.endswith(sample.decision(i).text())
-            assert "because of the words" in line
+            p = f"{p:.2f}" if p >= 0.005 else f"{p:.1g}"
+            assert first.startswith(f"{name} {predicted} (p = {p}) because of the words")
+            assert rest[-1] == sample.decision(i).text()
+            side = "Against it: " if sample.predicted[i] else "For it: "
+            opposed = named_features(sample, sample.parts(), i, 1, against=bool(sample.predicted[i]))
+            assert any(line.startswith(f"{side}{opposed[0].name}") for line in rest if opposed) == bool(opposed)
     first = explanation[0].text()
     assert explanation.text(0) == first
     assert str(explanation).startswith(f"0:\n{first}")
     assert "... and 5 more samples." in str(explanation)
     assert explained("words", [])[0].text() == "No label is predicted. Pass labels to explain why one is not."
+
+
+def test_text_begins_with_similar_training_samples_where_these_add_most():
+    model, X = fitted("kernel")
+    pipeline, model = model._pipelines[0], copy(model)
+    coef = pipeline.ridge.coef.copy()
+    coef[:, :40] *= 3  # of the landmarks
+    model._pipelines = [replace(pipeline, ridge=replace(pipeline.ridge, coef=coef))]
+    n_found = 0
+    for sample in model.explain_prediction(X[:10], "all"):
+        paragraphs = dict(zip(np.argsort(-sample.probabilities), re.split("\n(?! )", sample.text()), strict=True))
+        for i, paragraph in paragraphs.items():
+            by_features = (sample.features + sample.features_through_components)[i].sum()
+            by_neighbours = sample.neighbours[i].sum()
+            first = abs(by_neighbours) > abs(by_features) and (by_neighbours > 0) == sample.predicted[i]
+            assert ("because of similar training samples" in paragraph) == first
+            n_found += first
+            strongest = sample.top_neighbours(i, 1)[0]
+            assert f"Similar training samples: {strongest.sample} (" in paragraph
+    assert n_found
+    assert f"Similar training samples: {strongest.sample + 1} (" in sample.text(first_sample=1)
 
 
 def test_text_says_whether_a_measurement_is_high_or_low():
@@ -296,6 +323,8 @@ def test_a_counterfactual_flips_the_label_and_each_of_its_features_is_needed(kin
         assert list(result.feature_names) == [WORDS[f] for f in result.features]
         assert result.probability_without == pytest.approx(model.predict_proba(result.sample)[0, 0])
         assert ("would" if result.flipped else "stays") in result.text()
+        if result.flipped:
+            assert ("had " in result.text()) == hasattr(model.scaler_, "mean_")
     assert n_flipped >= 4
 
 

@@ -192,6 +192,7 @@ class PredictionExplainingMixin:
             bool(explanation.predicted[row, label]),
             before,
             after,
+            "zero" if terms.baseline is None else "mean",
             rest,
         )
 

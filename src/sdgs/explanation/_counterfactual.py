@@ -34,6 +34,8 @@ class Counterfactual:
         Whether the label is predicted for the sample as it is.
     probability, probability_without : float
         Of the label, for the sample as it is and without these features.
+    replaced_by : {"zero", "mean"}
+        What the values of removed features are replaced by.
     sample : ndarray or csr_array of shape (1, p)
         The sample without these features, as it was predicted again.
     """
@@ -45,16 +47,21 @@ class Counterfactual:
     predicted: bool
     probability: float
     probability_without: float
+    replaced_by: str
     sample: Any
 
     def text(self) -> str:
         """The result in one sentence."""
-        names = ", ".join(map(str, self.feature_names))
-        was = "predicted" if self.predicted else "not predicted"
+        names, was = ", ".join(map(str, self.feature_names)), "predicted" if self.predicted else "not predicted"
         change = f"p = {format_probability(self.probability)} becomes {format_probability(self.probability_without)}"
+        without = f"without {names}"
+        if self.replaced_by == "mean":
+            several = len(self.features) > 1
+            without = f"if {names} had {'their mean values' if several else 'the mean value'}"
         if not self.flipped:
-            return f"{self.label} stays {was} without any few of its features; without {names or 'any'}, {change}."
-        return f"{self.label} would {'not ' if self.predicted else ''}be predicted without {names}: {change}."
+            tried = f"; {without}, {change}" if names else ""
+            return f"{self.label} stays {was} without any few of its features{tried}."
+        return f"{self.label} would {'not ' if self.predicted else ''}be predicted {without}: {change}."
 
     def __repr__(self) -> str:
         return f"<Counterfactual: {self.text()}>"
