@@ -151,6 +151,13 @@ def check_explanations(names, output):
     assert f"{percent['shares'][5]} (digit 5) and {percent['shares'][2]} (digit 2)" in text
     assert percent["shares"][5] in output
     assert f"the unique shares {percent['unique'][5]} and {percent['unique'][2]}" in text
+    assert "mainly in the pixels" in output
+    assert "entries look corrupted" in output
+    printed = " ".join(output.split())
+    quotes = re.findall(r"(?:^> .+\n)+", (DOCS / "explanations.md").read_text(), re.MULTILINE)
+    assert len(quotes) == 3
+    for quote in quotes:  # a backslash ends a line
+        assert " ".join(re.sub(r"^> |\\$", " ", quote, flags=re.MULTILINE).split()) in printed
 
 
 CHECKS = {

@@ -189,8 +189,12 @@ def _model_command(command, data, suffix, rng):
             command.stdin = command.files[data]
     elif name == "explain":
         command.arguments += ["--samples", pick(rng, ("1", "2,5", "24", "25", "1,1"))]
+        command.arguments += pick(rng, ([], ["--label", "all"], ["--label", "x"]))
+        if chance(rng, 0.2):
+            command.arguments.append("--counterfactual")
         if chance(rng, 0.05):
             _set_output(command, "picture.png", rng)
+            command.arguments += pick(rng, ([], ["--picture", "parts"], ["--picture", "reasons"]))
     if name not in ("report", "fit") and chance(rng, 0.3):
         command.arguments.append("--json")
 
@@ -217,6 +221,7 @@ def _add_odd_option(command, rng):
             "--set",
         )
         option += (
+            "--label",
             "--label-column",
             "--labels-from",
             "--worst",

@@ -9,9 +9,9 @@ that are not zero, and g = C_A (z - b C) the correlations with the residual, the
 
 .. math:: (C_A C_A^T + D) b_A = C_A z, \qquad D b_A = g
 
-At an exact solution g_i = alpha b_i / ||b_i||, and D is diagonal: alpha / ||b_i||. :func:`_penalty_matrix` adds a
-correction of rank one per group, as small as the duality gap, so that the equations hold for the code as it is. So what
-the components add is split over features as well: v^T (C_A C_A^T + D)^-1 C_A z.
+At an exact solution g_i = alpha u_i, and D is diagonal: alpha / ||b_i||. To it (g_i - alpha u_i) u_i^T / ||b_i|| is
+added in each group, which is as small as the duality gap, so that the equations hold for the code as it is. So what the
+components add is split over features as well: v^T (C_A C_A^T + D)^-1 C_A z.
 
 Sums are over observed entries. A missing entry of z is filled with that of b C, so that what its weight adds is a part
 of the components: no reason is ever a value that the sample does not have.
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq, solve
+from scipy.linalg import solve
 from scipy.sparse import issparse
 
 from sdgs._utils._validation import has_missing
@@ -197,6 +197,9 @@ def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, a
     """What each feature adds through the code, (m, q)."""
     if not sample.coordinates.size:
         return np.zeros((len(v), sample.features.size))
+    if alpha == 0:  # least squares, computed as coding does it
+        inverse = dictionary.pinv[np.ix_(sample.features, sample.coordinates)]
+        return np.asarray(v @ inverse.T * sample.values)
     C, b = dictionary.C_float64[sample.coordinates], sample.code
     if sample.missing.size:
         observed = np.delete(C, sample.missing, axis=1)
@@ -205,21 +208,14 @@ def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, a
         gram = dictionary.gram_of(sample.coordinates)
     C = C[:, sample.features]
     g = C @ sample.values - gram @ b
-    matrix = gram + _penalty_matrix(g, sample, dictionary.groups, alpha)
-    # With alpha = 0 the code has the smallest norm, and subspaces may share directions.
-    inverse_times_v = lstsq(matrix.T, v.T)[0] if alpha == 0 else solve(matrix.T, v.T)
-    return np.asarray((inverse_times_v.T @ C) * sample.values)
-
-
-def _penalty_matrix(g: Floats, sample: ReadSample, groups: NDArray[np.int64], alpha: float) -> Floats:
-    """D (a, a) with D b = g: alpha / ||b_i|| on the diagonal of group i, plus (g_i - alpha u_i) u_i^T / ||b_i||."""
-    b = sample.code
-    label_of = np.repeat(np.arange(groups.size - 1), np.diff(groups))[sample.coordinates]
+    label_of = np.repeat(np.arange(dictionary.groups.size - 1), np.diff(dictionary.groups))[sample.coordinates]
     _, group = np.unique(label_of, return_inverse=True)
     norms = _group_norms(b, group)[group]
-    u = b / norms
-    same_group = group[:, None] == group
-    return np.asarray(np.diag(alpha / norms) + same_group * np.outer(g - alpha * u, u / norms))
+    # (gram + D)^-1 = s (s gram s + s D s)^-1 s with s the square roots of the norms, which may be tiny.
+    s, u = np.sqrt(norms), b / norms
+    penalty = alpha * np.eye(b.size) + (group[:, None] == group) * np.outer(g - alpha * u, u)
+    matrix = s[:, None] * gram * s + penalty
+    return np.asarray((s * solve(matrix.T, (s * v).T).T) @ C * sample.values)
 
 
 def _group_norms(b: Floats, group: Integers) -> Floats:
