@@ -75,10 +75,7 @@ def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str
 
 def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
     """The name of a feature, with a word for the sign of its value relative to the baseline."""
-    baseline = sample.terms.baseline
-    if baseline is None:
-        return f"negative {reason.name}" if reason.value < 0 else str(reason.name)
-    return f"{'low' if reason.value < baseline[reason.feature] else 'high'} {reason.name}"
+    return sample.feature_title(reason.feature)
 
 
 def _neighbour(neighbour: Any) -> str:
