@@ -73,15 +73,7 @@ def _largest_feature(parts: "LogOddsParts", i: int) -> float:
 
 
 def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str:
-    return ", ".join(f"{feature_title(sample, reason)} ({signed(reason.part)})" for reason in reasons)
-
-
-def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
-    """The name of a feature, with a word for the sign of its value relative to the baseline."""
-    baseline = sample.terms.baseline
-    if baseline is None:
-        return f"negative {reason.name}" if reason.value < 0 else str(reason.name)
-    return f"{'low' if reason.value < baseline[reason.feature] else 'high'} {reason.name}"
+    return ", ".join(f"{sample.feature_title(reason.feature)} ({signed(reason.part)})" for reason in reasons)
 
 
 def _neighbour(neighbour: Any, first_sample: int) -> str:
