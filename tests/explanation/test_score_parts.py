@@ -97,6 +97,7 @@ def test_both_splits_sum_to_the_scores(kind, dtype):
 )
 def test_splits_of_random_pipelines_are_exact(seed, alpha, huber, share_missing, scale, unit_rows, read):
     assume(alpha > 0 or (huber is None and share_missing == 0))
+    assume(unit_rows or scale < 1e3)  # alpha and huber would be lost in rounding
     rng = np.random.default_rng(seed)
     k, p = int(rng.integers(1, 5)), int(rng.integers(2, 15))
     X = rng.standard_normal((30, p)) * 3.0
