@@ -24,6 +24,7 @@ LAYERS = (
     "methods",
     "estimators",
     "explanation",
+    "audit",
     "displays",
     "distributed",
     "selection",

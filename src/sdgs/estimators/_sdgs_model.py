@@ -23,6 +23,7 @@ from sdgs._utils._validation import (
     check_number,
     check_seed,
 )
+from sdgs.estimators._auditing import AuditingMixin, reads_by_ridge
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
@@ -38,13 +39,14 @@ from sdgs.selection._candidate import CVResult
 ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
 
-def _reads_by_ridge(model: "SDGSModel") -> bool:
-    if model.readout != "ridge":
-        raise AttributeError('predict_proba needs readout="ridge".')
-    return True
-
-
-class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, MultiLabelClassifier):
+class SDGSModel(
+    AuditingMixin,
+    ExplainingMixin,
+    CallbackSupportMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    MultiLabelClassifier,
+):
     """Base class. A subclass has the parameters named here, and implements ``_fit_samples``."""
 
     _public_module = "sdgs"
@@ -137,11 +139,14 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         Y = labels[results[0].rows].toarray().astype(np.float64)
         scores = np.mean([result.scores for result in results], axis=0)
         self._calibration = fit_calibration(scores, Y)
+        log_odds = self._calibration.log_odds(scores)
+        self.out_of_fold_rows_ = results[0].rows
+        self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
         at_least_one = self._resolve_at_least_one(labels)
         if self._is_multiclass:
             self._decision = context.decision
         elif isinstance(self.decision, str):
-            P = self._calibration.probabilities(scores)
+            P = expit(log_odds)
             self._decision = tune_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
         elif isinstance(self.decision, numbers.Integral):
             self._decision = Decision(self.metric, top=int(self.decision))
@@ -176,7 +181,7 @@ class SDGSModel(ExplainingMixin, CallbackSupportMixin, OneToOneFeatureMixin, Tra
         P = softmax(log_expit(to_host(log_odds)), axis=1)  # on the host: one column per class is little to transfer
         return to_device_of(P, log_odds)
 
-    @available_if(_reads_by_ridge)  # type: ignore[untyped-decorator]
+    @available_if(reads_by_ridge)  # type: ignore[untyped-decorator]
     @lazy_for_distributed
     def predict_proba(self, X: Any) -> Any:
         """The probability of each label; only with ``readout="ridge"``.
