@@ -49,6 +49,7 @@ HEAVY = {
     "dask": {"distributed"},
     "distributed": {"distributed"},
     "torch": {"_utils"},
+    "cleanlab": {"experiments"},
     "pyarrow": {"datasets"},
 }
 

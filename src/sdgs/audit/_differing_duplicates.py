@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sdgs.audit._result_tables import count, data_frame, html_page_table
+from sdgs.audit._audit_tables import count, data_frame, html_page_table
 
 _MAX_SHOWN = 10  # by ``print`` and in notebooks
 

@@ -148,8 +148,9 @@ def comparable_samples(X: Any) -> ComparableSamples:
         missing = csr_array(np.isnan(Z).astype(np.float64))
         Z = np.nan_to_num(Z, copy=False)
         mean = Z.mean(axis=0)
-    variance = float(_squares(Z).sum()) / Z.shape[0] - float(mean @ mean)
-    usual = np.sqrt(2 * max(variance, 0.0)) or 1.0
+    n = Z.shape[0]
+    scatter = float(_squares(Z).sum()) - n * float(mean @ mean)
+    usual = np.sqrt(2 * max(scatter, 0.0) / max(n - 1, 1)) or 1.0
     return ComparableSamples(Z, missing if is_missing.any() else None, float(usual))
 
 

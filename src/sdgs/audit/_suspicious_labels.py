@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.audit._result_tables import count, data_frame, html_page_table
+from sdgs.audit._audit_tables import count, data_frame, html_page_table
 from sdgs.selection._defaults import LIKELY_MISSING
 
 _MAX_SHOWN = 10  # by ``print`` and in notebooks

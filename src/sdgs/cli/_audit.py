@@ -204,7 +204,7 @@ def _json_content(result: _Audit) -> dict[str, Any]:
         ],
         "duplicates": [
             {
-                "samples": duplicates.sample_names[i].tolist(),
+                "samples": [int(number) for number in duplicates.sample_names[i]],
                 "distance": float(duplicates.distance[i]),
                 "only_first": duplicates.only_first(i),
                 "only_second": duplicates.only_second(i),

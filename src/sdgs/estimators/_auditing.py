@@ -93,7 +93,7 @@ class AuditingMixin:
             classes = to_host(y) if is_dispatched(y) else np.asarray(y)
             y = classes[:, None] == self.classes_
             if not y.any(axis=1).all():
-                unknown = classes[~y.any(axis=1)][0]
+                unknown = classes[~y.any(axis=1)].tolist()[0]
                 raise ValueError(f"y has the class {unknown!r}, which was not in the y that the model was fitted to.")
         if is_data_frame(y) and self._label_columns is not None and list(y.columns) != list(self.classes_):
             raise ValueError("y must have the columns of the y that the model was fitted to, in the same order.")
