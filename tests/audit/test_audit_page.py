@@ -135,3 +135,25 @@ def test_the_page_fits_loads_nothing_and_runs_nothing(browser, tmp_path, width, 
     for cell in page.query_selector_all("#wrong tbody tr:first-child td"):  # on narrow screens too
         assert cell.bounding_box()["width"] > 40
     page.close()
+
+
+def test_odd_names_are_shown_as_text(tmp_path):
+    names = ["\ud800", "\x1b]0;title\x07", "</style><script>alert(1)</script>", "{{ 7 * 7 }}", ""]
+    Y = np.eye(5, dtype=int)
+    ranked = rank_suspicious_labels(Y, np.full((5, 5), 0.5), n_pairs=None, label_names=names, sample_names=names)
+    X = np.ones((5, 5)) + 0.01 * Y
+    duplicates = find_differing_duplicates(X, Y, label_names=names, sample_names=names, max_distance=1.5)
+    assert len(duplicates)
+    path = write_audit_page(ranked, duplicates, X, Y, tmp_path / "p.html", feature_names=names, title=names[1])
+    page = path.read_bytes().decode()
+    assert not [character for character in page if character < " " and character != "\n"]
+    assert "<script" not in page
+    assert "\\ud800" in page
+    assert "49" not in rows(page, "labels")[3][0]
+    assert {row[0] for row in rows(page, "labels")} == {
+        "\\ud800",
+        "\\x1b]0;title\\x07",
+        names[2],
+        names[3],
+        "(no name)",
+    }

@@ -34,8 +34,8 @@ class AuditingMixin:
         """Find labels that are probably wrong or missing; only with ``readout="ridge"``.
 
         Without arguments the labels of the training samples are checked, against probabilities from models that were
-        not fitted to them (``out_of_fold_probabilities_``). With more than 10,000 samples these are not all samples:
-        those in ``out_of_fold_rows_``.
+        not fitted to them (``out_of_fold_probabilities_``). With more than 10,000 samples or 150 labels these may be
+        some of the samples only: those in ``out_of_fold_rows_``.
 
         Parameters
         ----------

@@ -145,8 +145,8 @@ class SDGSClassifier(SDGSModel):
         the sample, in the form of ``predict_proba``. On the host, also of fits on a device; only with
         ``readout="ridge"``. :meth:`suspicious_labels` uses them.
     out_of_fold_rows_ : ndarray of shape (m,)
-        Which training samples these are, ascending: all of them up to 10,000 samples; of more, the folds by which
-        10,000 were predicted. Only with ``readout="ridge"``.
+        Which training samples these are, ascending: all of up to 10,000 samples; of more, or with more than 150
+        labels, those that cross-validation predicts, see Notes. Only with ``readout="ridge"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if ``X`` was a DataFrame with string column names.
