@@ -307,6 +307,31 @@ def device_blocks() -> dict[str, str]:
     return {"device-steps": markdown_table(header, rows), "device-whole": markdown_table(columns, whole)}
 
 
+def label_error_blocks() -> dict[str, str]:
+    """What is found of planted mistakes, and what is listed without them."""
+    records = read_records("label_errors")
+    cells = {(r["dataset"], r["percent"], r["method"], r["quantity"]): r for r in records}
+    planted, clean = [], []
+    for dataset, percent, method in dict.fromkeys((r["dataset"], r["percent"], r["method"]) for r in records):
+        if not method:
+            continue
+        listed = cells[dataset, percent, method, "listed"]["mean"]
+        if percent == "0":
+            clean.append([dataset, method, listed])
+            continue
+        quantities = ("average precision", "precision", "recall")
+        values = [cells[dataset, percent, method, quantity] for quantity in quantities]
+        texts = [f"{r['mean']}{SPACE}\N{PLUS-MINUS SIGN}{SPACE}{r['sd']}" for r in values]
+        n_planted = cells[dataset, percent, "", "planted"]["mean"]
+        planted.append([dataset, method, n_planted, texts[0], listed, *texts[1:]])
+    header = ["Data set", "Method", "Planted", "Average precision", "Listed", "Precision", "Recall"]
+    return {
+        "label-errors": markdown_table(header, planted, n_text_columns=2),
+        "label-errors-clean": markdown_table(["Data set", "Method", "Listed"], clean, n_text_columns=2),
+        "label-errors-source": sources_table("label_errors"),
+    }
+
+
 def sources_table(*names: str) -> str:
     """Where the records come from."""
     used = {r["source"] for name in names for r in read_records(name)}
@@ -343,6 +368,7 @@ def render_blocks() -> dict[str, str]:
         **reproduction_blocks(),
         **speed_blocks(),
         **device_blocks(),
+        **label_error_blocks(),
     }
 
 

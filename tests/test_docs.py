@@ -160,11 +160,19 @@ def check_explanations(names, output):
         assert " ".join(re.sub(r"^> |\\$", " ", quote, flags=re.MULTILINE).split()) in printed
 
 
+def check_label_errors(names, output):
+    quoted = " ".join((DOCS / "label-errors.md").read_text().replace("\n> ", "\n").split())
+    assert " ".join(output.split("\n")[:3]) in quoted
+    assert names["tickets"]["message"][names["first"]] in quoted
+    assert f'is tagged "{names["tickets"]["tags"][names["first"]]}"' in quoted
+
+
 CHECKS = {
     "README.md": check_readme,
     "results.md": check_results,
     "dirty-data.md": check_dirty_data,
     "explanations.md": check_explanations,
+    "label-errors.md": check_label_errors,
 }
 
 
@@ -269,7 +277,7 @@ def test_everything_public_is_in_the_reference():
     for section in re.split(r"^.. currentmodule:: ", text, flags=re.MULTILINE)[1:]:
         names = re.findall(r"^   (\w[\w.]*)$|`([A-Z]+|__\w+__)`", section, re.MULTILINE)
         listed |= {f"{section.split()[0]}.{name or constant}" for name, constant in names}
-    parts = ("metrics", "displays", "datasets", "methods", "report", "experiments")
+    parts = ("audit", "metrics", "displays", "datasets", "methods", "report", "experiments")
     modules = [importlib.import_module(name) for name in ("sdgs", *(f"sdgs.{part}" for part in parts))]
     public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
     assert public - {module.__name__ for module in modules} <= listed

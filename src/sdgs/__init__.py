@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any
 from sdgs._utils._version import __version__
 
 if TYPE_CHECKING:
-    from sdgs import datasets, displays, methods, metrics
+    from sdgs import audit, datasets, displays, methods, metrics
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._load import load
-    from sdgs.estimators._model_functions import counterfactual, explain, explain_labels, explain_prediction, save
+    from sdgs.estimators._model_functions import (
+        counterfactual,
+        explain,
+        explain_labels,
+        explain_prediction,
+        save,
+        suspicious_labels,
+    )
     from sdgs.explanation import Explanation, LabelExplanation, PredictionExplanation
     from sdgs.persistence._container import ModelFileError
 
@@ -28,6 +35,7 @@ __all__ = [
     "SDGSClassifier",
     "SDGSClassifierCV",
     "__version__",
+    "audit",
     "counterfactual",
     "datasets",
     "decompose",
@@ -41,6 +49,7 @@ __all__ = [
     "methods",
     "metrics",
     "save",
+    "suspicious_labels",
 ]
 
 # Names load on first use, so that `import sdgs` costs nothing: scikit-learn alone takes most of a second.
@@ -63,13 +72,14 @@ _HOME = {
     "label_angles": "sdgs.decomposition._label_angles",
     "load": "sdgs.estimators._load",
     "save": "sdgs.estimators._model_functions",
+    "suspicious_labels": "sdgs.estimators._model_functions",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("datasets", "displays", "methods", "metrics"):
+    if name in ("audit", "datasets", "displays", "methods", "metrics"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

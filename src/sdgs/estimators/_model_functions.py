@@ -1,13 +1,21 @@
-"""Explanations and ``save`` as functions of a model or of a scikit-learn pipeline whose last step is one."""
+"""Explanations, audits and ``save`` as functions of a model or of a pipeline whose last step is one."""
 
 import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
-from sdgs._utils._last_step import at_last_step, known_feature_names, last_step, stored_feature_names
+from sdgs._utils._last_step import (
+    at_last_step,
+    known_feature_names,
+    last_step,
+    samples_of_last_step,
+    stored_feature_names,
+)
+from sdgs.audit._suspicious_labels import SuspiciousLabels
 from sdgs.estimators._sdgs_model import SDGSModel
 from sdgs.explanation import Counterfactual, Explanation, LabelExplanation, PredictionExplanation
 
@@ -206,6 +214,58 @@ def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_n
             "that they have transformed.",
             stacklevel=2,
         )
+
+
+def suspicious_labels(
+    estimator: Any, X: Any = None, y: Any = None, *, n_pairs: int | str | None = "auto", label_names: Any = None
+) -> SuspiciousLabels:
+    """Find labels that are probably wrong or missing, by a fitted model or a fitted pipeline whose last step is one.
+
+    For a model the same as its method ``suspicious_labels``. A pipeline transforms the samples by all steps but the
+    last. Out-of-fold probabilities of a pipeline are those of its last step: the steps before it were fitted to all
+    training samples.
+
+    Parameters
+    ----------
+    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+        Fitted, with ``readout="ridge"``.
+    X : array-like, sparse, DataFrame or whatever the pipeline takes, of n samples, optional
+        Samples that the model was not fitted to. Default: the training samples, with their out-of-fold probabilities.
+    y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
+        Their labels.
+    n_pairs : int, "auto" or None, default="auto"
+        How many pairs to return; ``"auto"``: those that are probably mistakes, None: all.
+    label_names : array-like of shape (k,), optional
+        Default: ``label_names_`` of a loaded model, else ``classes_``.
+
+    Returns
+    -------
+    SuspiciousLabels
+
+    Examples
+    --------
+    >>> import sdgs
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> data = make_label_subspaces(200, 20, 3, n_components=2, random_state=0)
+    >>> Y = data.Y.copy()
+    >>> Y[7, 1] = 1 - Y[7, 1]  # a mistake
+    >>> suspicious = sdgs.suspicious_labels(sdgs.SDGSClassifier(2, random_state=0).fit(data.X, Y), n_pairs=1)
+    >>> int(suspicious.rows[0]), int(suspicious.labels[0])
+    (7, 1)
+    """
+    check_last_step(estimator)
+    if X is None:
+        found: SuspiciousLabels = last_step(estimator).suspicious_labels(X, y, n_pairs=n_pairs, label_names=label_names)
+        return found
+    samples = samples_of_last_step(estimator, X)
+    suspicious: SuspiciousLabels = last_step(estimator).suspicious_labels(
+        samples, y, n_pairs=n_pairs, label_names=label_names
+    )
+    if not hasattr(X, "iloc"):
+        return suspicious
+    names = np.empty(len(X.index), dtype=object)
+    names[:] = list(X.index)
+    return replace(suspicious, sample_names=names[suspicious.rows])
 
 
 def check_last_step(estimator: Any) -> None:

@@ -1,6 +1,5 @@
 """Reasons of the predictions of a fitted model."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int, check_labels
+from sdgs.estimators._base import reads_by_ridge
 from sdgs.explanation import (
     Counterfactual,
     LabelExplanation,
@@ -22,17 +22,6 @@ from sdgs.explanation import (
     explain_predictions,
     find_removed_features,
 )
-
-
-def reads_by_ridge(method: str) -> Callable[[Any], bool]:
-    """For ``available_if``: whether the model has a ridge read-out, which this method needs."""
-
-    def check(model: Any) -> bool:
-        if model.readout != "ridge":
-            raise AttributeError(f'{method} needs readout="ridge".')
-        return True
-
-    return check
 
 
 class PredictionExplainingMixin:

@@ -23,9 +23,10 @@ from sdgs._utils._validation import (
     check_number,
     check_seed,
 )
-from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed
+from sdgs.estimators._auditing import AuditingMixin
+from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._explaining import ExplainingMixin
-from sdgs.estimators._prediction_explaining import PredictionExplainingMixin, reads_by_ridge
+from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
@@ -40,6 +41,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    AuditingMixin,
     ExplainingMixin,
     PredictionExplainingMixin,
     CallbackSupportMixin,
@@ -139,11 +141,14 @@ class SDGSModel(
         Y = labels[results[0].rows].toarray().astype(np.float64)
         scores = np.mean([result.scores for result in results], axis=0)
         self._calibration = fit_calibration(scores, Y)
+        log_odds = self._calibration.log_odds(scores)
+        self.out_of_fold_rows_ = results[0].rows
+        self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
         at_least_one = self._resolve_at_least_one(labels)
         if self._is_multiclass:
             self._decision = context.decision
         elif isinstance(self.decision, str):
-            P = self._calibration.probabilities(scores)
+            P = expit(log_odds)
             self._decision = tune_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
         elif isinstance(self.decision, numbers.Integral):
             self._decision = Decision(self.metric, top=int(self.decision))
