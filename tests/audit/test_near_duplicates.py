@@ -94,7 +94,7 @@ def test_many_blocks_give_the_planted_pairs(sparse):
 
 
 def test_many_copies_take_little_memory_and_give_one_pair_per_sample():
-    n = 6000
+    n = 4000
     X, Y = np.ones((n, 5)), np.eye(2, dtype=int)[np.arange(n) % 2]
     X[0] = 2
     tracemalloc.start()
