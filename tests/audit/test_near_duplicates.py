@@ -93,8 +93,24 @@ def test_many_blocks_give_the_planted_pairs(sparse):
     assert (pairs.distance == 0).all()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_pair_is_lost_between_blocks(sparse):
+    rng = np.random.default_rng(0)
+    n = 2600
+    X = (rng.random((n, 40)) < 0.15) * rng.random((n, 40)) if sparse else rng.standard_normal((n, 5))
+    Y = np.eye(2, dtype=int)[rng.integers(2, size=n)]
+    samples = comparable_samples(csr_array(X) if sparse else X)
+    distances = np.sqrt(np.maximum(samples.squared_distances(np.arange(n), np.arange(n)), 0)) / samples.usual
+    distances[Y[:, 0][:, None] == Y[:, 0][None, :]] = np.inf
+    limit = 0.35 if sparse else 0.2
+    expected = np.flatnonzero(distances.min(axis=1) <= limit)
+    pairs = find_differing_duplicates(csr_array(X) if sparse else X, Y, max_distance=limit)
+    assert expected.size > 100
+    np.testing.assert_array_equal(np.unique(pairs.rows), expected)
+
+
 def test_many_copies_take_little_memory_and_give_one_pair_per_sample():
-    n = 6000
+    n = 4000
     X, Y = np.ones((n, 5)), np.eye(2, dtype=int)[np.arange(n) % 2]
     X[0] = 2
     tracemalloc.start()

@@ -42,8 +42,7 @@ def _as_array(result: Any) -> Any:
 def _without_samples(model: Any) -> Any:
     """The model without what it keeps of its training samples, which is far larger than the rest."""
     light = copy(model)
-    for name in ("out_of_fold_probabilities_", "out_of_fold_rows_"):
-        vars(light).pop(name, None)
+    light._out_of_fold = None
     light._pipelines = [
         replace(pipeline, features=pipeline.features.without_samples()) for pipeline in model._pipelines
     ]

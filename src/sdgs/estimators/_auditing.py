@@ -16,10 +16,32 @@ from sdgs._utils._validation import check_labels, is_data_frame
 from sdgs.audit._rank_labels import rank_suspicious_labels
 from sdgs.audit._suspicious_labels import SuspiciousLabels
 from sdgs.estimators._base import reads_by_ridge
+from sdgs.readout._out_of_fold import OutOfFold
 
 
 class AuditingMixin:
-    """Mixin of a fitted SDGS model: ``suspicious_labels``."""
+    """Mixin of a fitted SDGS model: out-of-fold probabilities and ``suspicious_labels``.
+
+    The probabilities are properties, because scikit-learn's checks want fitted arrays on the device of X, and these are
+    on the host.
+    """
+
+    _out_of_fold: OutOfFold | None = None  # without a ridge regression
+
+    @property
+    def out_of_fold_probabilities_(self) -> NDArray[np.float32]:
+        """The calibrated probabilities of training samples, from pipelines that were not fitted to them, (m, k)."""
+        return self._known_out_of_fold().probabilities
+
+    @property
+    def out_of_fold_rows_(self) -> NDArray[np.intp]:
+        """Which training samples have out-of-fold probabilities, (m,)."""
+        return self._known_out_of_fold().rows
+
+    def _known_out_of_fold(self) -> OutOfFold:
+        if self._out_of_fold is None:
+            raise AttributeError('Out-of-fold probabilities need a fit with readout="ridge".')
+        return self._out_of_fold
 
     @available_if(reads_by_ridge("suspicious_labels"))  # type: ignore[untyped-decorator]
     def suspicious_labels(
@@ -71,14 +93,14 @@ class AuditingMixin:
 
     def _training_labels(self: Any) -> tuple[NDArray[np.bool_], NDArray[np.float32], NDArray[np.intp]]:
         """The given labels and the probabilities of training samples, and which samples these are."""
-        if not hasattr(self, "out_of_fold_probabilities_"):
+        if self._out_of_fold is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
         n, _, k = self.decomposition_.shape
         given = np.zeros((n, k), dtype=bool)
         for label, rows in enumerate(self.decomposition_.rows):
             given[rows, label] = True
-        rows = self.out_of_fold_rows_
-        return given[rows], self.out_of_fold_probabilities_, rows
+        rows = self._out_of_fold.rows
+        return given[rows], self._out_of_fold.probabilities, rows
 
     def _given_labels(self: Any, y: Any, n_samples: int) -> NDArray[np.bool_]:
         """A target in the form of that of ``fit`` as a label matrix."""

@@ -31,6 +31,7 @@ from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
 from sdgs.readout._features import needs_cleaning
+from sdgs.readout._out_of_fold import OutOfFold
 from sdgs.readout._parameters import DecompositionOptions
 from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
@@ -94,6 +95,7 @@ class SDGSModel(
         n_labels = labels.shape[1]
         if not isinstance(self.decision, str) and np.shape(self.decision) not in ((), (n_labels,)):
             raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
+        self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
         best = self._pipelines[0]
         self._set_attributes(best)
@@ -142,8 +144,7 @@ class SDGSModel(
         scores = np.mean([result.scores for result in results], axis=0)
         self._calibration = fit_calibration(scores, Y)
         log_odds = self._calibration.log_odds(scores)
-        self.out_of_fold_rows_ = results[0].rows
-        self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
+        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), results[0].rows)
         at_least_one = self._resolve_at_least_one(labels)
         if self._is_multiclass:
             self._decision = context.decision
