@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 
 from sdgs import SDGSClassifier
 from sdgs.datasets import Dataset, load, make_composite_digits
-from sdgs.experiments import EXPLANATION_STUDIES, Protocol, run
+from sdgs.experiments import Protocol, run
+from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 from sdgs.experiments._faithfulness import measure_faithfulness
 
 MIN_OF_OCCLUSION, MIN_OF_RANDOM = 0.9, 3.0

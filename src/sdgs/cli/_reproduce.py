@@ -46,7 +46,8 @@ def reproduce(
         for module in ("jinja2", "matplotlib"):
             require_module(module, "The page", extra="report")
 
-    from sdgs.experiments import EXPLANATION_STUDIES, Protocol  # loads scikit-learn
+    from sdgs.experiments import Protocol  # loads scikit-learn
+    from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 
     try:
         default = EXPLANATION_STUDIES[only].datasets if only in EXPLANATION_STUDIES else Protocol.datasets
