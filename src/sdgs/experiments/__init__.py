@@ -4,12 +4,4 @@ from sdgs.experiments._protocol import METHODS, RULES, Method, Protocol
 from sdgs.experiments._reproduction_page import write_report
 from sdgs.experiments._runner import ExperimentError, run
 
-__all__ = [
-    "METHODS",
-    "RULES",
-    "ExperimentError",
-    "Method",
-    "Protocol",
-    "run",
-    "write_report",
-]
+__all__ = ["METHODS", "RULES", "ExperimentError", "Method", "Protocol", "run", "write_report"]
