@@ -277,6 +277,32 @@ def _goal(record: Record) -> str:
     return f"{'≤' if rule == '<=' else '≥'}{SPACE}{bound}{_unit(record)}"
 
 
+FAITHFULNESS = {
+    "reasons": "five top reasons",
+    "occlusion": "five found by occlusion",
+    "random": "five random features",
+    "shares": "five top features of the share",
+}
+
+
+def faithfulness_block() -> str:
+    """How far log-odds fall when features are deleted, per data set."""
+    records = [r for r in read_records("explanations") if r["study"] == "faithfulness"]
+    mean = {(r["dataset"], r["quantity"]): float(r["mean"]) for r in records}
+    spread = {(r["dataset"], r["quantity"]): float(r["sd"]) for r in records}
+    pm = f"{SPACE}\N{PLUS-MINUS SIGN}{SPACE}"
+    datasets = unique(r["dataset"] for r in records)
+    rows = [[d, *(f"{mean[d, q]:.2f}{pm}{spread[d, q]:.2f}" for q in FAITHFULNESS)] for d in datasets]
+    to_occlusion = [100 * mean[d, "reasons"] / mean[d, "occlusion"] for d in datasets]
+    to_random = min(mean[d, "reasons"] / mean[d, "random"] for d in datasets)
+    (source,) = [r for r in read_records("sources") if r["source"] == records[0]["source"]]
+    summary = (
+        f"The top reasons reach {min(to_occlusion):.0f} to {max(to_occlusion):.0f} % of occlusion, and at least "
+        f"{to_random:.1f} times random features.\nMeasured by `{source['command']}`."
+    )
+    return f"{markdown_table(['Data set', *FAITHFULNESS.values()], rows)}\n\n{summary}"
+
+
 def device_blocks() -> dict[str, str]:
     """Times on the host and on the device."""
     records = read_records("devices")
@@ -369,6 +395,7 @@ def render_blocks() -> dict[str, str]:
         **speed_blocks(),
         **device_blocks(),
         **label_error_blocks(),
+        "faithfulness": faithfulness_block(),
     }
 
 

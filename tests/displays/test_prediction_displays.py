@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
@@ -175,10 +174,9 @@ def test_a_loaded_model_draws_the_names_stored_with_it(words, tmp_path):
     model, X = words
     tokens, labels = [f"token {j}" for j in range(40)], ["one", "two", "three", "four"]
     model.save(tmp_path / "model.sdgs", feature_names=tokens, label_names=labels)
-    X = pd.DataFrame(X.to_numpy(), columns=tokens)
     display = PredictionReasonsDisplay.from_estimator(load(tmp_path / "model.sdgs"), X, label="two")
     assert display.ax_.get_title("right").startswith("two is ")
-    expected = PredictionReasonsDisplay.from_estimator(model, words[1], label=1)
+    expected = PredictionReasonsDisplay.from_estimator(model, X, label=1)
     assert names_of(display) == [name.replace("word", "token") for name in names_of(expected)]
     assert any(name.startswith("token ") for name in names_of(display))
 

@@ -248,8 +248,8 @@ class PredictionReasonsDisplay:
         ax.vlines(stops, np.arange(len(stops)), np.arange(len(stops)) + 1, color=_style.MUTED, linewidth=0.8, zorder=0)
         ax.plot([self.base, log_odds], [0, len(rows) + 1], "D", color=_style.COLOURS[2], markersize=7, clip_on=False)
         gap = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "fontsize": 8.5}
-        for place, value in ((0, self.base), (len(rows) + 1, log_odds)):
-            ax.annotate(_number(value), (value, place), **{**gap, "xytext": (9, 0)})
+        for end_place, value in ((0, self.base), (len(rows) + 1, log_odds)):
+            ax.annotate(_number(value), (value, end_place), **{**gap, "xytext": (9, 0)})
         for place, row, start, end in zip(places, rows, starts, ends, strict=True):
             side = -1 if row.part < 0 else 1
             align = {"ha": "right" if side < 0 else "left", "xytext": (4 * side, 0)}
