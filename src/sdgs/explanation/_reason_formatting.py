@@ -9,7 +9,14 @@ import numpy as np
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.explanation._formatting import MIN_SHARE
 from sdgs.explanation._label_decision import format_probability
-from sdgs.explanation._ranked_reasons import FeatureReason, top_components, top_features, top_neighbours
+from sdgs.explanation._ranked_reasons import (
+    ComponentReason,
+    FeatureReason,
+    NeighbourReason,
+    top_components,
+    top_features,
+    top_neighbours,
+)
 
 if TYPE_CHECKING:
     from sdgs.explanation._prediction_explanation import PredictionExplanation
@@ -44,11 +51,11 @@ def _sentences(
     if opposed:
         yield f"{'Against' if is_predicted else 'For'} it: {_enumerate(sample, opposed)}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
-    neighbours = strongest(top_neighbours(sample, parts, i, max_names))
+    neighbours = named_neighbours(sample, parts, i, max_names)
     if neighbours:
         yield f"Similar training samples: {', '.join(_neighbour(neighbour, first_sample) for neighbour in neighbours)}."
-    components = strongest(top_components(sample, parts, i, max_names))
-    if components and abs(components[0].part) >= MIN_SHARE * _largest_feature(parts, i):
+    components = named_components(sample, parts, i, max_names)
+    if components:
         names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
         yield f"Components of labels found in the sample: {names}."
     yield sample.decision(i).text()
@@ -60,6 +67,18 @@ def named_features(
     """The features to name for or against a label: those with a tenth of the strongest part of either sign."""
     least = MIN_SHARE * _largest_feature(parts, i)
     return [reason for reason in top_features(sample, parts, i, n, against=against) if abs(reason.part) >= least]
+
+
+def named_components(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> list[ComponentReason]:
+    """The components to name: those with a tenth of the strongest, if that has a tenth of the strongest feature."""
+    components: list[ComponentReason] = strongest(top_components(sample, parts, i, n))
+    least = MIN_SHARE * _largest_feature(parts, i)
+    return components if components and abs(components[0].part) >= least else []
+
+
+def named_neighbours(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> list[NeighbourReason]:
+    """The training samples to name: those with a tenth of the strongest."""
+    return strongest(top_neighbours(sample, parts, i, n))
 
 
 def strongest(reasons: Sequence[Any]) -> list[Any]:
@@ -76,7 +95,7 @@ def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str
     return ", ".join(f"{sample.feature_title(reason.feature)} ({signed(reason.part)})" for reason in reasons)
 
 
-def _neighbour(neighbour: Any, first_sample: int) -> str:
+def _neighbour(neighbour: NeighbourReason, first_sample: int) -> str:
     labels = ", ".join(map(str, neighbour.labels)) or "no label"
     return f"{first_sample + neighbour.sample} ({labels}) {signed(neighbour.part)}"
 

@@ -224,12 +224,17 @@ class SampleReasons:
         """The training samples with the largest parts in the log-odds of the label at position ``i``."""
         return top_neighbours(self, self.parts(), i, n)
 
-    def feature_title(self, feature: int) -> str:
-        """The name of a feature, with a word for the sign of its value relative to the baseline."""
-        name, value, baseline = self.terms.feature_names[feature], self.sample[feature], self.terms.baseline
+    def value_word(self, feature: int) -> str:
+        """The word for the value of a feature relative to the baseline; empty for a positive value without baseline."""
+        value, baseline = self.sample[feature], self.terms.baseline
         if baseline is None:
-            return f"negative {name}" if value < 0 else str(name)
-        return f"{'low' if value < baseline[feature] else 'high'} {name}"
+            return "negative" if value < 0 else ""
+        return "low" if value < baseline[feature] else "high"
+
+    def feature_title(self, feature: int) -> str:
+        """The name of a feature, with a word for its value."""
+        word, name = self.value_word(feature), str(self.terms.feature_names[feature])
+        return f"{word} {name}" if word else name
 
     def text(self, *, unit: str = "features", max_names: int = 5, first_sample: int = 0) -> str:
         """The reasons of each label in sentences.

@@ -193,7 +193,7 @@ def _component_weights(
 
 def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, alpha: float) -> Floats:
     """What each feature adds through the code, (m, q)."""
-    if not sample.coordinates.size:
+    if not v.any():  # nothing is read from the code, or it is empty
         return np.zeros((len(v), sample.features.size))
     if alpha == 0:  # least squares, computed as coding does it
         inverse = dictionary.pinv[np.ix_(sample.features, sample.coordinates)]

@@ -22,7 +22,11 @@ from sdgs._utils._version import __version__
 from sdgs.datasets._statistics import dataset_statistics
 from sdgs.decomposition._label_angles import label_angles, leaves_of
 from sdgs.estimators._model_functions import check_last_step
+from sdgs.explanation import LabelExplanation
 from sdgs.report._explained_samples import ExplainedSamples
+from sdgs.report._json_values import FeatureNames
+from sdgs.report._label_marks import choose_samples, values_of_marks
+from sdgs.report._label_reasons import labels_of_training_samples
 from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
 
 _MAX_MAP_LABELS = 60
@@ -80,10 +84,17 @@ def model_content(
     labels = label_names_of(model, label_names, true.shape[1])
     if feature_names is None:
         feature_names = _default_feature_names(pipeline, shape)
+    names = {"feature_names": feature_names, "label_names": labels}
     f1, mistakes = _rank_mistakes(true, predicted, samples.probabilities)
-    n_explained = ExplainedSamples.max_samples(max_explained, shape, float(true.sum(axis=1).mean()))
+    has_reasons = hasattr(model, "explain_prediction")
+    shown_labels = true | predicted if has_reasons else true
+    labels_per_sample = float(shown_labels.sum(axis=1).mean())
+    n_explained = ExplainedSamples.max_samples(max_explained, shape, labels_per_sample, has_reasons=has_reasons)
+    used_names = FeatureNames()
     rows = _choose_explained(mistakes, len(true), n_explained)
-    explained = _explain(model, samples, rows, {"feature_names": feature_names, "label_names": labels}, shape)
+    explained, training_labels = _explain(model, samples, rows, names, shape, used_names)
+    marking_rows = choose_samples(samples.X, samples.probabilities if has_reasons else None)
+    marking = model.explain_labels(_rows(samples.X, marking_rows), **names) if marking_rows.size else None
     return {
         "title": title,
         "version": __version__,
@@ -108,12 +119,16 @@ def model_content(
         "mistakes": encode_base64(mistakes, "<u4"),
         "n_mistakes": len(mistakes),
         "n_right": int((f1 == 1).sum()),
-        "maps": _maps(model, true),
+        "maps": _maps(model, true, marking),
+        "marks": None if marking is None else values_of_marks(marking, used_names),
+        "n_marking": marking_rows.size,
         "shape": None if shape is None else [int(side) for side in shape],
         "has_baseline": hasattr(model.scaler_, "mean_"),
         "has_huber": model.huber_ is not None,
-        "features": explained.feature_names,
-        "explained": explained.samples,
+        "features": used_names.names,
+        "has_reasons": has_reasons,
+        "training_labels": training_labels,
+        "explained": explained,
     }
 
 
@@ -209,27 +224,40 @@ def _choose_explained(mistakes: NDArray[np.intp], n: int, n_explained: int) -> N
 
 
 def _explain(
-    model: Any, samples: _Samples, rows: NDArray[np.intp], names: dict[str, Any], shape: tuple[int, int] | None
-) -> ExplainedSamples:
-    explained = ExplainedSamples(shape)
+    model: Any,
+    samples: _Samples,
+    rows: NDArray[np.intp],
+    names: dict[str, Any],
+    shape: tuple[int, int] | None,
+    used_names: FeatureNames,
+) -> tuple[dict[int, dict[str, Any]], dict[int, list[int]]]:
+    """The values of explained samples, and the labels of the training samples that are named in them."""
+    explained = ExplainedSamples(shape, used_names)
     if not rows.size:
-        return explained
+        return explained.samples, {}
     X, true, predicted = _rows(samples.X, rows), samples.true[rows], samples.predicted[rows]
     by_prediction, by_truth = model.explain(X, predicted, **names), model.explain(X, true, **names)
+    reasons = model.explain_prediction(X, true | predicted, **names) if hasattr(model, "explain_prediction") else None
     for i, row in enumerate(rows):
-        explained.add(int(row), by_prediction[i], None if np.array_equal(true[i], predicted[i]) else by_truth[i])
-    return explained
+        decomposed_truth = None if np.array_equal(true[i], predicted[i]) else by_truth[i]
+        explained.add(int(row), by_prediction[i], decomposed_truth, None if reasons is None else reasons[i])
+    if reasons is None:
+        return explained.samples, {}
+    return explained.samples, labels_of_training_samples(reasons.terms, explained.named_training_samples())
 
 
 def _default_feature_names(pipeline: Any, shape: tuple[int, int] | None) -> Any:
     """Pixels by their row and column, if the model itself has no names for them; other features as it knows them."""
     if shape is not None and stored_feature_names(last_step(pipeline)) is None:
-        return [f"pixel {i}, {j}" for i in range(shape[0]) for j in range(shape[1])]
+        return [f"pixel ({i}, {j})" for i in range(shape[0]) for j in range(shape[1])]
     return known_feature_names(pipeline)
 
 
-def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:
-    """Co-occurrence of the most frequent labels and overlap of their subspaces, in 1/1000."""
+def _maps(model: Any, true: NDArray[np.bool_], marking: LabelExplanation | None) -> dict[str, Any]:
+    """Co-occurrence of the most frequent labels, overlap of their subspaces, and their influence on each other.
+
+    Shares are in 1/1000, influences in 1/100.
+    """
     labels = np.sort(np.argsort(-true.sum(axis=0), kind="stable")[:_MAX_MAP_LABELS])
     counts = true[:, labels].T.astype(np.int64) @ true[:, labels].astype(np.int64)
     support = np.diag(counts)
@@ -238,11 +266,21 @@ def _maps(model: Any, true: NDArray[np.bool_]) -> dict[str, Any]:
     angles = label_angles([model.components_[i] for i in labels])
     angle_order = angles.order() if len(labels) > 1 else np.array([0])
     return {
-        "cooccurrence": _ordered_map(labels, shares, order),
-        "subspaces": _ordered_map(labels, angles.shared, angle_order),
+        "cooccurrence": _ordered_map(labels, 1000 * shares, order),
+        "subspaces": _ordered_map(labels, 1000 * angles.shared, angle_order),
+        "influence": None if marking is None else _influence_map(labels, marking.influence, angle_order),
     }
 
 
-def _ordered_map(labels: NDArray[np.intp], shares: NDArray[np.float64], order: NDArray[np.intp]) -> dict[str, Any]:
-    permille = np.round(1000 * shares[np.ix_(order, order)]).astype(np.int64)
-    return {"labels": labels[order].tolist(), "permille": permille.tolist()}
+def _influence_map(
+    labels: NDArray[np.intp], influence: NDArray[np.float64], order: NDArray[np.intp]
+) -> dict[str, Any] | None:
+    """What components of labels add to the log-odds of other labels, or None if that is nothing."""
+    among = 100 * influence[np.ix_(labels, labels)]
+    np.fill_diagonal(among, 0)
+    return _ordered_map(labels, among, order) if np.rint(among).any() else None
+
+
+def _ordered_map(labels: NDArray[np.intp], values: NDArray[np.float64], order: NDArray[np.intp]) -> dict[str, Any]:
+    ordered = np.rint(values[np.ix_(order, order)]).astype(np.int64)
+    return {"labels": labels[order].tolist(), "values": ordered.tolist()}

@@ -13,7 +13,7 @@ from sdgs._utils._text import printable_json
 from sdgs.persistence._atomic_write import write_atomically
 from sdgs.report._content import model_content
 
-_SCRIPTS = ("data.js", "metrics.js", "labels.js", "maps.js", "decompositions.js", "explorer.js")
+_SCRIPTS = ("data.js", "metrics.js", "labels.js", "maps.js", "decompositions.js", "reasons.js", "explorer.js")
 
 
 def write_model_report(
@@ -98,7 +98,11 @@ def render_page(content: Mapping[str, Any]) -> str:
     policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}"
     texts = {"style": style, "script": script, "data_json": _json_for_script(content)}
     markup = {name: Markup(text) for name, text in texts.items()}
-    return str(page.render(content=content, policy=policy, **markup))
+    return str(page.render(content=content, policy=policy, signed=_signed, **markup))
+
+
+def _signed(part: float) -> str:
+    return f"{part:+.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _digest(text: str) -> str:

@@ -28,6 +28,20 @@ function make(tag, attributes = {}, ...children) {
 const percent = share => share === null ? "–" : (100 * share).toFixed(1);
 const nameOf = i => content.names ? content.names[i] : `${i}`;
 
+// What something adds to log-odds: two decimals, and one digit of what would be 0.00.
+const signed = value => {
+  const size = Math.abs(value), digits = size >= 0.005 || !size ? size.toFixed(2) : `${Number(size.toPrecision(1))}`;
+  return `${value < 0 ? "−" : "+"}${digits}`;
+};
+
+// Parts of a colour between two others, and a colour of the style.
+const mix = (from, to, share) => from.map((part, i) => Math.round(part + share * (to[i] - part)));
+function styleColour(name) {
+  const digits = getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1);
+  const full = digits.length === 3 ? [...digits].map(digit => digit + digit).join("") : digits;
+  return [0, 2, 4].map(i => parseInt(full.slice(i, i + 2), 16));
+}
+
 // Screen readers announce a status element when its text changes. Typing interrupts them, so results of a search are
 // announced after a pause.
 const timers = new Map();

@@ -42,19 +42,19 @@ function bars(explained) {
   return [legend, box, note];
 }
 
-// Dark for positive and orange for negative values, the more intense the larger; blue for missing entries.
-function image(values, darkMode) {
+// A colour for positive and one for negative values, the more intense the larger, and one for missing entries.
+function image(values, positive, negative, missing) {
   const [height, width] = content.shape, canvas = make("canvas", { width, height, role: "img" });
-  const pen = canvas.getContext("2d"), pixels = pen.createImageData(width, height);
-  const paper = darkMode ? [20, 23, 28] : [255, 255, 255], ink = darkMode ? [235, 238, 245] : [15, 25, 50], negative = [213, 94, 0];
+  const pen = canvas.getContext("2d"), pixels = pen.createImageData(width, height), paper = styleColour("--paper");
   values.forEach((value, i) => {
-    const share = value === -128 ? 0.5 : Math.abs(value) / 127, colour = value === -128 ? [120, 160, 200] : value < 0 ? negative : ink;
-    for (let c = 0; c < 3; c++) pixels.data[4 * i + c] = paper[c] + share * (colour[c] - paper[c]);
-    pixels.data[4 * i + 3] = 255;
+    const colour = value === -128 ? mix(paper, missing, 0.5) : mix(paper, value < 0 ? negative : positive, Math.abs(value) / 127);
+    pixels.data.set([...colour, 255], 4 * i);
   });
   pen.putImageData(pixels, 0, 0);
   return canvas;
 }
+
+const sampleImage = values => image(values, styleColour("--ink"), styleColour("--against"), [120, 160, 200]);
 
 function images(explained) {
   const size = content.shape[0] * content.shape[1], all = new Int8Array(bytes(explained.images));
@@ -62,10 +62,10 @@ function images(explained) {
   const shares = [...explained.shares.slice(0, nOwn), ...(labels.length > nOwn ? [null] : []), explained.residual_share];
   const parts = partNames(explained).map((name, i) => shares[i] === null ? name : `${name} (${(100 * shares[i]).toFixed(0)} %)`);
   const names = ["the sample", ...(content.has_baseline ? ["baseline"] : []), ...parts];
-  const darkMode = matchMedia("(prefers-color-scheme: dark)").matches, box = make("div", { class: "images" });
+  const box = make("div", { class: "images" });
   names.forEach((name, i) => {
     if (i) box.append(make("span", { class: "op", "aria-hidden": "true" }, i === 1 ? "=" : "+"));
-    const canvas = image(all.subarray(i * size, (i + 1) * size), darkMode);
+    const canvas = sampleImage(all.subarray(i * size, (i + 1) * size));
     canvas.setAttribute("aria-label", `An image: ${name}`);
     box.append(make("figure", {}, canvas, make("figcaption", {}, name)));
   });

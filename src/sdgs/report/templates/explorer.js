@@ -1,5 +1,5 @@
 
-// Choose or search a sample, go through the mistakes, and see its decomposition.
+// Choose or search a sample, go through the mistakes, and see the reasons of its labels and its decomposition.
 const LIST_SIZE = 200;  // samples in the list at a time
 const which = byId("which"), sampleSearch = byId("sample-search"), list = byId("list");
 const isMistake = new Uint8Array(n);
@@ -104,8 +104,10 @@ function showSample(i) {
   if (!rows.length) rows.push(make("tr", {}, make("td", { class: "text", colspan: 5 }, "No true and no predicted labels.")));
   byId("verdicts").tBodies[0].replaceChildren(...rows);
   byId("decomposition").hidden = !explained;
+  byId("reasons").hidden = !explained || !both.reasons.length;
   byId("not-decomposed").hidden = !!explained;
   if (!explained) return;
+  byId("label-reasons").replaceChildren(...reasonBlocks(i, both));
   byId("picture").replaceChildren(...(content.shape ? images(explained) : bars(explained)));
   byId("sentences").replaceChildren(...explained.sentences.map(line => make("li", {}, line)));
   byId("residuals").tBodies[0].replaceChildren(...explained.residuals.map(([feature, value, expected, corrupted]) => make("tr", {},

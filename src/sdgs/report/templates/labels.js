@@ -2,7 +2,7 @@
 // The table of labels: sort by any column, search, and optionally use the threshold.
 {
   const table = byId("label-table"), body = table.tBodies[0], search = byId("label-search"), checkbox = byId("at-threshold");
-  const rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
+  const rows = [...body.rows], heads = [...table.tHead.rows[0].cells].filter(head => head.querySelector("button"));
   const texts = content.labels.map(name => name.toLowerCase());
   let values = content.by_label, sortedBy = -1, ascending = false;
 
