@@ -6,6 +6,8 @@ A support ticket was given the label *shipping*. Which words decided that, witho
 predicted, and what marks each label in general? The table of tickets ships with the package.
 """
 
+from textwrap import fill
+
 import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -25,13 +27,14 @@ encoder = make_column_transformer(
 features = pd.DataFrame(encoder.fit_transform(tickets), tickets.index, encoder.get_feature_names_out())
 model = SDGSClassifier(random_state=0).fit(features[:320], labels[:320])
 ticket = features.loc[["T-10331"]]  # not among the training samples
-tickets.loc[["T-10331"], ["message", "plan", "channel", "tags"]]
+print(fill(tickets.message["T-10331"], 90))
+tickets.loc[["T-10331"], ["plan", "channel", "tags"]]
 
 # %%
 # The model computes the log-odds of each label as a sum, so that every feature has an exact part in it.
 # ``explain_prediction`` names the largest parts, and says by which rule the label was decided.
 reasons = model.explain_prediction(ticket)[0]
-print(reasons.text(unit="words"))
+print(fill(reasons.text(unit="words"), 90))
 
 # %%
 # The same as a plot. It begins with the base, the log-odds of *shipping* in a ticket without any words. Words that
@@ -76,7 +79,7 @@ print(model.counterfactual(ticket, "shipping")[0])
 # Why *not* a label? Damaged goods are often a matter of a refund, but this ticket has too few words about one: the sum
 # begins far below zero.
 not_refund = model.explain_prediction(ticket, ["refund"])[0]
-print(not_refund.text(unit="words"))
+print(fill(not_refund.text(unit="words"), 90))
 display = not_refund.plot()
 
 # %%
@@ -89,7 +92,7 @@ print(model.explain(ticket)[0].text(unit="words"))
 # %%
 # Over many tickets: what marks each label? Words count that set its tickets apart from the others.
 marks = model.explain_labels(features[:320])
-print(marks.text(unit="words", max_names=4))
+marks
 
 # %%
 # What labels say about each other: each cell is what the component of the label below adds to the log-odds of the label
