@@ -51,8 +51,6 @@ class PredictionReasonsDisplay:
     feature_names : array-like of shape (p,), optional
     label_names : array-like of shape (k,), optional
     neighbour_names : array-like of shape (u,), optional
-    neighbour_has_label : ndarray of bool of shape (u,), optional
-        Which training samples have the label that is explained.
     label_name : object, optional
         Of the label that is explained.
     probability, threshold : float, optional
@@ -79,7 +77,6 @@ class PredictionReasonsDisplay:
         feature_names: Any = None,
         label_names: Any = None,
         neighbour_names: Any = None,
-        neighbour_has_label: NDArray[np.bool_] | None = None,
         label_name: Any = None,
         probability: float | None = None,
         threshold: float | None = None,
@@ -94,7 +91,6 @@ class PredictionReasonsDisplay:
         self.feature_names = feature_names
         self.label_names = label_names
         self.neighbour_names = neighbour_names
-        self.neighbour_has_label = neighbour_has_label
         self.label_name = label_name
         self.probability = probability
         self.threshold = threshold
@@ -149,7 +145,6 @@ class PredictionReasonsDisplay:
             feature_names=names,
             label_names=terms.label_names,
             neighbour_names=_neighbour_names(terms),
-            neighbour_has_label=terms.training_labels[:, explanation.labels[i]],
             label_name=explanation.label_names[i],
             probability=probability,
             threshold=explanation.decision(i).threshold if is_sigmoid else None,
@@ -186,8 +181,7 @@ class PredictionReasonsDisplay:
             The maximum number of features or components to name: those with the largest parts, for and against. The
             others, and those with less than a tenth of the largest part, are drawn as one row.
         max_neighbours : int, default=0
-            The maximum number of training samples to name; the others are drawn as one row. With 0 there are two rows:
-            the training samples that have the label, and those that do not.
+            The maximum number of training samples to name; the others are drawn as one row.
         shape : tuple of 2 ints, optional
             Height and width of the samples as images: draw the sample, and what each pixel adds, directly and through
             components.
@@ -232,10 +226,6 @@ class PredictionReasonsDisplay:
             return []
         parts = np.zeros((neighbours.size, 3))
         parts[:, 2] = neighbours
-        has_label = self.neighbour_has_label
-        if n == 0 and has_label is not None:
-            pairs = ("training samples with it", has_label), ("training samples without it", ~has_label)
-            return [_Row(title, parts[chosen].sum(axis=0)) for title, chosen in pairs if chosen.any()]
         if n == 0:
             return [_Row(_KINDS[2], parts.sum(axis=0))]
         names = check_names(self.neighbour_names, "neighbour_names", neighbours.size, range(neighbours.size))

@@ -100,9 +100,3 @@ def top_neighbours(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: in
         for j in order
         if values[j]
     )
-
-
-def neighbour_sums(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> tuple[float, float]:
-    """What the training samples that have the label at position ``i`` add together, and what the others add."""
-    has_label = sample.terms.training_labels[:, sample.labels[i]]
-    return float(parts.neighbours[i, has_label].sum()), float(parts.neighbours[i, ~has_label].sum())

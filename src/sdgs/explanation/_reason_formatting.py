@@ -13,7 +13,6 @@ from sdgs.explanation._ranked_reasons import (
     ComponentReason,
     FeatureReason,
     NeighbourReason,
-    neighbour_sums,
     top_components,
     top_features,
     top_neighbours,
@@ -108,10 +107,7 @@ def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str
     if parts.components[i].any():
         terms.append(f"{_signed_term(components)} components of labels")
     if parts.neighbours.shape[1]:
-        with_label, without = neighbour_sums(sample, parts, i)
-        terms.append(
-            f"{_signed_term(with_label)} training samples with the label {_signed_term(without)} those without"
-        )
+        terms.append(f"{_signed_term(float(parts.neighbours[i].sum()))} similar training samples")
     return "Log-odds " + " ".join(terms)
 
 
