@@ -155,7 +155,7 @@ def check_explanations(names, output):
     assert "entries look corrupted" in output
     printed = " ".join(output.split())
     quotes = re.findall(r"(?:^> .+\n)+", (DOCS / "explanations.md").read_text(), re.MULTILINE)
-    assert len(quotes) == 3
+    assert len(quotes) == 4
     for quote in quotes:  # a backslash ends a line
         assert " ".join(re.sub(r"^> |\\$", " ", quote, flags=re.MULTILINE).split()) in printed
 
