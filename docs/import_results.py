@@ -1,8 +1,9 @@
-"""Import the records of `sdgs reproduce --beyond` into docs/results/accuracy.csv.
+"""Import the records of `sdgs reproduce --beyond` and `sdgs reproduce --only STUDY` into docs/results.
 
-``python docs/import_results.py FOLDER SOURCE`` averages the records of ``FOLDER/beyond`` over seeds, and replaces rows
-of the same data set, condition and method, and draws the curves of damaged data again from all rows. ``SOURCE`` is a
-row of docs/results/sources.csv. Then run `make results`.
+``python docs/import_results.py FOLDER SOURCE`` averages records over seeds. Those of ``FOLDER/beyond`` replace rows of
+accuracy.csv with the same data set, condition and method, and the curves of damaged data are drawn again from all rows.
+Those of studies of explanations in ``FOLDER/studies`` replace the rows of the same study in explanations.csv.
+``SOURCE`` is a row of docs/results/sources.csv. Then run `make results`.
 """
 
 import csv
@@ -21,6 +22,7 @@ from sdgs.experiments._figures import damage_curves
 from sdgs.experiments._result_tables import title_of
 
 COLUMNS = ("dataset", "condition", "percent", "method", "metric", "mean", "sd", "seeds", "source")
+STUDY_COLUMNS = ("study", "dataset", "quantity", "mean", "sd", "seeds", "source")
 CONDITIONS = {"clean": "clean", "spikes": "corrupted", "missing": "missing"}
 
 
@@ -79,15 +81,49 @@ def draw_curves(folder):
             (folder / f"{condition}-entries.svg").write_text(damage_curves(results, kind))
 
 
-def main(folder, source):
-    """Replace rows, and keep the order of the others."""
-    assert (TITLES["sdgs-cv"], TITLES["sdgs"]) == (OURS, DEFAULTS)
-    assert source in {row["source"] for row in read_records("sources")}, f"describe {source} in sources.csv first"
+def study_rows(folder, source):
+    """One row per data set and quantity of the studies of explanations."""
+    groups = defaultdict(list)
+    for path in sorted((folder / "studies").glob("*.json")):
+        record = json.loads(path.read_text())
+        if record["kind"] == "explanations":
+            groups[record["method"], record["dataset"]].append(record["measured"])
+    order = list(REGISTRY)
+    for (study, dataset), measured in sorted(groups.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
+        for quantity in measured[0]:
+            values = [figures[quantity] for figures in measured]
+            spread = f"{stdev(values):.3f}" if len(values) > 1 else ""
+            yield study, title_of(dataset), quantity, f"{fmean(values):.3f}", spread, str(len(values)), source
+
+
+def import_accuracy(folder, source):
+    """Replace rows of accuracy.csv, keep the order of the others, and draw the curves again."""
     rows = {tuple(row[name] for name in COLUMNS[:5]): tuple(row.values()) for row in read_records("accuracy")}
     rows |= {row[:5]: row for row in rows_from_records(folder, source)}
-    with (Path(__file__).parent / "results" / "accuracy.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows.values()])
+    write_rows("accuracy", [COLUMNS, *rows.values()])
     draw_curves(Path(__file__).parent / "images")
+
+
+def import_studies(folder, source):
+    """Replace the studies of explanations.csv that the folder has records of."""
+    new = list(study_rows(folder, source))
+    kept = [tuple(row.values()) for row in read_records("explanations") if row["study"] not in {row[0] for row in new}]
+    write_rows("explanations", [STUDY_COLUMNS, *kept, *new])
+
+
+def write_rows(name, rows):
+    """Write docs/results/NAME.csv."""
+    with (Path(__file__).parent / "results" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def main(folder, source):
+    """Import what the folder has records of."""
+    assert (TITLES["sdgs-cv"], TITLES["sdgs"]) == (OURS, DEFAULTS)
+    assert source in {row["source"] for row in read_records("sources")}, f"describe {source} in sources.csv first"
+    if list((folder / "beyond").glob("*.json")):
+        import_accuracy(folder, source)
+    import_studies(folder, source)
 
 
 if __name__ == "__main__":

@@ -277,6 +277,32 @@ def _goal(record: Record) -> str:
     return f"{'≤' if rule == '<=' else '≥'}{SPACE}{bound}{_unit(record)}"
 
 
+FAITHFULNESS = {
+    "reasons": "five top reasons",
+    "occlusion": "five found by occlusion",
+    "random": "five random features",
+    "shares": "five top features of the share",
+}
+
+
+def faithfulness_block() -> str:
+    """How far log-odds fall when features are deleted, per data set."""
+    records = [r for r in read_records("explanations") if r["study"] == "faithfulness"]
+    mean = {(r["dataset"], r["quantity"]): float(r["mean"]) for r in records}
+    spread = {(r["dataset"], r["quantity"]): float(r["sd"]) for r in records}
+    pm = f"{SPACE}\N{PLUS-MINUS SIGN}{SPACE}"
+    datasets = unique(r["dataset"] for r in records)
+    rows = [[d, *(f"{mean[d, q]:.2f}{pm}{spread[d, q]:.2f}" for q in FAITHFULNESS)] for d in datasets]
+    to_occlusion = [100 * mean[d, "reasons"] / mean[d, "occlusion"] for d in datasets]
+    to_random = min(mean[d, "reasons"] / mean[d, "random"] for d in datasets)
+    (source,) = [r for r in read_records("sources") if r["source"] == records[0]["source"]]
+    summary = (
+        f"The top reasons reach {min(to_occlusion):.0f} to {max(to_occlusion):.0f} % of occlusion, and at least "
+        f"{to_random:.1f} times random features.\nMeasured by `{source['command']}`."
+    )
+    return f"{markdown_table(['Data set', *FAITHFULNESS.values()], rows)}\n\n{summary}"
+
+
 def device_blocks() -> dict[str, str]:
     """Times on the host and on the device."""
     records = read_records("devices")
@@ -305,6 +331,31 @@ def device_blocks() -> dict[str, str]:
     ]
     columns = ["Labels", "Features", "Samples", "`decompose`", "`fit`", "`predict`"]
     return {"device-steps": markdown_table(header, rows), "device-whole": markdown_table(columns, whole)}
+
+
+def label_error_blocks() -> dict[str, str]:
+    """What is found of planted mistakes, and what is listed without them."""
+    records = read_records("label_errors")
+    cells = {(r["dataset"], r["percent"], r["method"], r["quantity"]): r for r in records}
+    planted, clean = [], []
+    for dataset, percent, method in dict.fromkeys((r["dataset"], r["percent"], r["method"]) for r in records):
+        if not method:
+            continue
+        listed = cells[dataset, percent, method, "listed"]["mean"]
+        if percent == "0":
+            clean.append([dataset, method, listed])
+            continue
+        quantities = ("average precision", "precision", "recall")
+        values = [cells[dataset, percent, method, quantity] for quantity in quantities]
+        texts = [f"{r['mean']}{SPACE}\N{PLUS-MINUS SIGN}{SPACE}{r['sd']}" for r in values]
+        n_planted = cells[dataset, percent, "", "planted"]["mean"]
+        planted.append([dataset, method, n_planted, texts[0], listed, *texts[1:]])
+    header = ["Data set", "Method", "Planted", "Average precision", "Listed", "Precision", "Recall"]
+    return {
+        "label-errors": markdown_table(header, planted, n_text_columns=2),
+        "label-errors-clean": markdown_table(["Data set", "Method", "Listed"], clean, n_text_columns=2),
+        "label-errors-source": sources_table("label_errors"),
+    }
 
 
 def sources_table(*names: str) -> str:
@@ -343,6 +394,8 @@ def render_blocks() -> dict[str, str]:
         **reproduction_blocks(),
         **speed_blocks(),
         **device_blocks(),
+        **label_error_blocks(),
+        "faithfulness": faithfulness_block(),
     }
 
 

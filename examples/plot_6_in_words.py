@@ -1,9 +1,10 @@
 """
-Explain a prediction in words
-=============================
+What a letter is made of, in words
+==================================
 
-Letters to a shop, each about one or two topics. With names of features and labels an explanation is text: which words
-are associated with which label, and how much of the letter is not explained.
+Letters to a shop, each about one or two topics. With names of features and labels the decomposition of a letter is
+text: which words belong to which label, and how much of the letter is not explained.
+:doc:`The next example <plot_6a_why_this_label>` answers another question: why a label is predicted.
 """
 
 import random

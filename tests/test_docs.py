@@ -151,6 +151,20 @@ def check_explanations(names, output):
     assert f"{percent['shares'][5]} (digit 5) and {percent['shares'][2]} (digit 2)" in text
     assert percent["shares"][5] in output
     assert f"the unique shares {percent['unique'][5]} and {percent['unique'][2]}" in text
+    assert "mainly in the pixels" in output
+    assert "entries look corrupted" in output
+    printed = " ".join(output.split())
+    quotes = re.findall(r"(?:^> .+\n)+", (DOCS / "explanations.md").read_text(), re.MULTILINE)
+    assert len(quotes) == 4
+    for quote in quotes:  # a backslash ends a line
+        assert " ".join(re.sub(r"^> |\\$", " ", quote, flags=re.MULTILINE).split()) in printed
+
+
+def check_label_errors(names, output):
+    quoted = " ".join((DOCS / "label-errors.md").read_text().replace("\n> ", "\n").split())
+    assert " ".join(output.split("\n")[:3]) in quoted
+    assert names["tickets"]["message"][names["first"]] in quoted
+    assert f'is tagged "{names["tickets"]["tags"][names["first"]]}"' in quoted
 
 
 CHECKS = {
@@ -158,6 +172,7 @@ CHECKS = {
     "results.md": check_results,
     "dirty-data.md": check_dirty_data,
     "explanations.md": check_explanations,
+    "label-errors.md": check_label_errors,
 }
 
 
@@ -262,7 +277,7 @@ def test_everything_public_is_in_the_reference():
     for section in re.split(r"^.. currentmodule:: ", text, flags=re.MULTILINE)[1:]:
         names = re.findall(r"^   (\w[\w.]*)$|`([A-Z]+|__\w+__)`", section, re.MULTILINE)
         listed |= {f"{section.split()[0]}.{name or constant}" for name, constant in names}
-    parts = ("metrics", "displays", "datasets", "methods", "report", "experiments")
+    parts = ("audit", "metrics", "displays", "datasets", "methods", "report", "experiments")
     modules = [importlib.import_module(name) for name in ("sdgs", *(f"sdgs.{part}" for part in parts))]
     public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
     assert public - {module.__name__ for module in modules} <= listed

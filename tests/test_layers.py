@@ -24,6 +24,7 @@ LAYERS = (
     "methods",
     "estimators",
     "explanation",
+    "audit",
     "displays",
     "distributed",
     "selection",
@@ -48,6 +49,7 @@ HEAVY = {
     "dask": {"distributed"},
     "distributed": {"distributed"},
     "torch": {"_utils"},
+    "cleanlab": {"experiments"},
     "pyarrow": {"datasets"},
 }
 

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any
 from sdgs._utils._version import __version__
 
 if TYPE_CHECKING:
-    from sdgs import datasets, displays, methods, metrics
+    from sdgs import audit, datasets, displays, methods, metrics
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._load import load
-    from sdgs.estimators._model_functions import explain, save
-    from sdgs.explanation import Explanation
+    from sdgs.estimators._model_functions import (
+        counterfactual,
+        explain,
+        explain_labels,
+        explain_prediction,
+        save,
+        suspicious_labels,
+    )
+    from sdgs.explanation import Explanation, LabelExplanation, PredictionExplanation
     from sdgs.persistence._container import ModelFileError
 
 __all__ = [
@@ -22,20 +29,27 @@ __all__ = [
     "Explanation",
     "GroupCodes",
     "LabelAngles",
+    "LabelExplanation",
     "ModelFileError",
+    "PredictionExplanation",
     "SDGSClassifier",
     "SDGSClassifierCV",
     "__version__",
+    "audit",
+    "counterfactual",
     "datasets",
     "decompose",
     "displays",
     "explain",
+    "explain_labels",
+    "explain_prediction",
     "group_lasso",
     "label_angles",
     "load",
     "methods",
     "metrics",
     "save",
+    "suspicious_labels",
 ]
 
 # Names load on first use, so that `import sdgs` costs nothing: scikit-learn alone takes most of a second.
@@ -44,22 +58,28 @@ _HOME = {
     "Explanation": "sdgs.explanation",
     "GroupCodes": "sdgs.coding",
     "LabelAngles": "sdgs.decomposition._label_angles",
+    "LabelExplanation": "sdgs.explanation",
     "ModelFileError": "sdgs.persistence._container",
+    "PredictionExplanation": "sdgs.explanation",
     "SDGSClassifier": "sdgs.estimators._classifier",
     "SDGSClassifierCV": "sdgs.estimators._classifier_cv",
+    "counterfactual": "sdgs.estimators._model_functions",
     "decompose": "sdgs.decomposition",
     "explain": "sdgs.estimators._model_functions",
+    "explain_labels": "sdgs.estimators._model_functions",
+    "explain_prediction": "sdgs.estimators._model_functions",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
     "load": "sdgs.estimators._load",
     "save": "sdgs.estimators._model_functions",
+    "suspicious_labels": "sdgs.estimators._model_functions",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("datasets", "displays", "methods", "metrics"):
+    if name in ("audit", "datasets", "displays", "methods", "metrics"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

@@ -9,12 +9,21 @@ import pytest
 from full_disk import file_size_limit
 
 COMMANDS = {
+    "audit": lambda songs: ("audit", songs / "train.csv", "-l", "is_*", "--pairs", 100),
+    "audit, page": lambda songs: ("audit", songs / "train.csv", "-l", "is_*"),
     "fit": lambda songs: ("fit", songs / "train.csv", "-l", "is_*"),
     "predict": lambda songs: ("predict", songs / "songs.sdgs", songs / "test.csv", "--scores"),
     "explain": lambda songs: ("explain", songs / "songs.sdgs", songs / "test.csv"),
     "report": lambda songs: ("report", songs / "songs.sdgs", songs / "test.csv"),
 }
-SUFFIXES = {"fit": ".sdgs", "predict": ".csv", "explain": ".png", "report": ".html"}
+SUFFIXES = {
+    "audit": ".csv",
+    "audit, page": ".html",
+    "fit": ".sdgs",
+    "predict": ".csv",
+    "explain": ".png",
+    "report": ".html",
+}
 
 
 @pytest.mark.parametrize("old", [None, b"old"])

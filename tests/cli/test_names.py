@@ -17,6 +17,7 @@ FEATURES, LABELS = ["f", f"f {ESCAPE}", "[/red]", "$g_{$"], [f"is {ESCAPE}", "is
 COMMANDS = {
     "info": ("info", "data.csv"),
     "info of a model": ("info", "model.sdgs"),
+    "audit": ("audit", "data.csv", "-l", "is*", "--max-distance", "1", "--top", "90", "-o", "labels.html"),
     "fit": ("fit", "data.csv", "-l", "is*", "-o", "other.sdgs"),
     "evaluate": ("evaluate", "model.sdgs", "data.csv"),
     "explain": ("explain", "model.sdgs", "data.csv", "-o", "picture.png"),
@@ -24,6 +25,7 @@ COMMANDS = {
     "an unknown label": ("fit", "data.csv", "-l", f"{ESCAPE}*"),
     "an unknown file": ("info", f"{ESCAPE}.csv"),
     "an unknown option": ("info", f"--{ESCAPE}"),
+    "audit as JSON": ("audit", "data.csv", "-l", "is*", "--json", "--pairs", "100"),
     "explain as JSON": ("explain", "model.sdgs", "data.csv", "--json"),
     "predict as JSON": ("predict", "model.sdgs", "data.csv", "--json"),
 }
@@ -61,6 +63,13 @@ def test_csv_has_the_names_themselves(run, folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = run("predict", "model.sdgs", "data.csv", "--scores")
     assert next(csv.reader(result.stdout.splitlines()))[1:] == LABELS
+
+
+def test_the_csv_file_of_an_audit_has_the_names_themselves(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert run("audit", "data.csv", "-l", "is*", "--pairs", "180", "-o", "labels.csv").exit_code == 0
+    with open("labels.csv", newline="") as file:
+        assert {row["label"] for row in csv.DictReader(file)} == set(LABELS)
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ def cli(monkeypatch, tmp_path):
         (["--seeds", "-1"], 2, "seeds must be integers from 0"),
         (["--seeds", str(2**32)], 2, "seeds must be integers from 0"),
         (["--datasets", "planted"], 2, "Rename your data set"),
+        (["--only", "beauty"], 2, "only must be"),
+        (["--only", "faithfulness"], 1, "medical is not on this machine"),
         (["--jobs", "0"], 2, "--jobs"),
     ],
 )
@@ -61,3 +63,14 @@ def test_data_sets_and_methods_can_be_selected(cli, small_data_home, tmp_path):
     (tmp_path / "here" / "report.html").unlink()
     assert cli("--datasets", "two", "--methods", "mlknn,sdgs", "-o", "here").exit_code == 0
     assert (tmp_path / "here" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_only_a_measurement_of_explanations(cli, small_data_home, tmp_path):
+    arguments = ("--data-home", str(small_data_home), "--datasets", "one", "--only", "faithfulness", "-o", "here")
+    result = cli(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "one: reasons " in result.output
+    assert "here/studies has the records" in result.output
+    assert not (tmp_path / "here" / "report.html").exists()
+    assert [path.name for path in (tmp_path / "here" / "studies").iterdir()] == ["faithfulness--one--seed0.json"]

@@ -33,6 +33,18 @@ def standardized():
 
 
 @pytest.fixture(scope="session")
+def words():
+    """A model of words with names, and a DataFrame."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((240, 4)) < 0.3).astype(int)
+    X = (rng.random((240, 40)) < 0.1).astype(float)
+    for label in range(4):
+        X[:, label] = Y[:, label] & (rng.random(240) < 0.9)
+    X = pd.DataFrame(X, columns=[f"word {j}" for j in range(40)])
+    return SDGSClassifier(random_state=0).fit(X, Y), X
+
+
+@pytest.fixture(scope="session")
 def many_labels():
     """374 labels with long names."""
     rng = np.random.default_rng(0)

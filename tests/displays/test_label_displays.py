@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
-from sdgs import label_angles
-from sdgs.displays import AngleMapDisplay, CooccurrenceDisplay, LabelSubspacesDisplay
+from sdgs import SDGSClassifier, label_angles
+from sdgs.datasets import make_composite_digits
+from sdgs.displays import AngleMapDisplay, CooccurrenceDisplay, LabelInfluenceDisplay, LabelSubspacesDisplay
 
 
 def test_subspaces_as_images_and_as_features(digits, standardized, many_labels, assert_readable):
@@ -80,3 +83,64 @@ def test_cooccurrence(standardized, many_labels, assert_readable):
     assert display.ax_.get_title() == "the 40 most frequent of 374 labels"
     assert_readable(display)
     assert CooccurrenceDisplay.from_predictions([[1], [0]]).counts.tolist() == [[1]]
+
+
+def test_influence_of_labels(digits, texts, assert_readable):
+    model, test = digits
+    explanation = model.explain_labels(test.X)
+    display = LabelInfluenceDisplay.from_estimator(model, test.X)
+    np.testing.assert_allclose(display.influence, explanation.influence)
+    order = [int(text.get_text()) for text in display.ax_.get_yticklabels()]
+    assert sorted(order) == list(range(10))
+    assert [int(text.get_text()) for text in display.ax_.get_xticklabels()] == order
+    image = display.ax_.images[0]
+    np.testing.assert_allclose(image.get_array(), explanation.influence[np.ix_(order, order)])
+    assert image.norm.vmin == -image.norm.vmax
+    largest = np.unravel_index(explanation.influence.argmax(), (10, 10))
+    assert largest[0] == largest[1]
+    assert f"{explanation.influence[largest]:+.1f}" in texts(display.ax_)
+    assert_readable(display)
+    again = explanation.plot(max_labels=3)
+    assert again.ax_.get_title() == "the 3 most frequent of 10 labels"
+    support = [len(rows) for rows in model.decomposition_.rows]
+    drawn = {int(text.get_text()) for text in again.ax_.get_yticklabels()}
+    assert min(support[i] for i in drawn) >= max(support[i] for i in set(range(10)) - drawn)
+
+
+def test_influence_of_many_labels_and_of_one(assert_readable):
+    rng = np.random.default_rng(0)
+    influence = rng.standard_normal((374, 374)) * 0.01 + np.diag(np.full(374, 5.0))
+    names = [f"a label with a rather long name, number {i}" for i in range(374)]
+    display = LabelInfluenceDisplay(influence=influence, label_names=names, support=np.arange(374)).plot()
+    assert display.ax_.images[0].get_array().shape == (40, 40)
+    assert display.ax_.images[0].norm.vmax < 0.1  # not the scale of the diagonal
+    assert not display.ax_.texts
+    assert {text.get_text()[-3:] for text in display.ax_.get_yticklabels()} == {str(i) for i in range(334, 374)}
+    assert_readable(display)
+    assert LabelInfluenceDisplay(influence=np.array([[2.0]])).plot().ax_.texts[0].get_text() == "+2.0"
+
+
+def test_labels_that_are_near_each_other_speak_for_each_other():
+    influence = np.full((6, 6), -1.0)
+    for pair in ((0, 3), (1, 4), (2, 5)):
+        influence[pair] = influence[pair[::-1]] = 2.0
+    display = LabelInfluenceDisplay(influence=influence).plot()
+    order = [int(text.get_text()) for text in display.ax_.get_yticklabels()]
+    assert {frozenset(order[i : i + 2]) for i in (0, 2, 4)} == {frozenset({i, i + 3}) for i in range(3)}
+
+
+def test_a_model_that_reads_no_codes_has_no_influence_to_draw(words):
+    model, X = words
+    assert model.read_from_ == ("sample",)
+    with pytest.raises(ValueError, match=r'no influence .*its read_from_ has neither "code" nor "norms"'):
+        LabelInfluenceDisplay.from_estimator(model, X)
+
+
+def test_influence_in_a_pipeline():
+    data = make_composite_digits(300, max_labels=2, subset="train", random_state=0)
+    pipeline = make_pipeline(MinMaxScaler(), SDGSClassifier(huber=0.5, gamma=None, random_state=0))
+    pipeline.fit(data.X, data.Y)
+    display = LabelInfluenceDisplay.from_estimator(pipeline, data.X[:30], label_names=list("abcdefghij"))
+    expected = pipeline[-1].explain_labels(pipeline[0].transform(data.X[:30])).influence
+    np.testing.assert_allclose(display.influence, expected)
+    assert {text.get_text() for text in display.ax_.get_xticklabels()} == set("abcdefghij")

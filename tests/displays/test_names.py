@@ -10,13 +10,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sdgs import SDGSClassifier, load
+from sdgs._utils._last_step import known_label_names
 from sdgs.datasets import make_label_subspaces
 from sdgs.displays import (
     AngleMapDisplay,
     ConvergenceDisplay,
     CooccurrenceDisplay,
+    LabelInfluenceDisplay,
     LabelMetricsDisplay,
     LabelSubspacesDisplay,
+    PredictionReasonsDisplay,
     SampleDecompositionDisplay,
     ThresholdCurveDisplay,
 )
@@ -51,7 +54,15 @@ def draw_subspaces(model, X, Y, **options):
     return LabelSubspacesDisplay.from_estimator(model, **names, **options)
 
 
+def draw_reasons(model, X, Y, **options):
+    return PredictionReasonsDisplay.from_estimator(model, X, label=Y.columns[0], **options)
+
+
 DRAW = {
+    "waterfall": draw_reasons,
+    "reasons": partial(draw_reasons, kind="bar"),
+    "reasons as an image": partial(draw_reasons, shape=(2, 2)),
+    "influence": lambda _model, _X, Y: LabelInfluenceDisplay(influence=np.eye(3), label_names=Y.columns).plot(),
     "bars": draw_sample,
     "images": partial(draw_sample, shape=(2, 2)),
     "subspaces": draw_subspaces,
@@ -63,6 +74,14 @@ DRAW = {
 }
 
 
+def draw_all_reasons(model, X):
+    """The reasons of each of three labels beside each other."""
+    axes = plt.subplots(1, 3)[1]
+    for label, ax in zip(known_label_names(model), axes, strict=True):
+        display = PredictionReasonsDisplay.from_estimator(model, X, label=label, ax=ax)
+    return display
+
+
 FROM_ESTIMATOR = {
     "bars": lambda model, X, Y: draw_sample(model, X, Y),
     "subspaces": lambda model, _X, _Y: LabelSubspacesDisplay.from_estimator(model),
@@ -70,6 +89,7 @@ FROM_ESTIMATOR = {
     "tree": lambda model, _X, _Y: AngleMapDisplay.from_estimator(model, kind="tree"),
     "cooccurrence": lambda model, X, _Y: CooccurrenceDisplay.from_estimator(model, X),
     "metrics": lambda model, X, Y: LabelMetricsDisplay.from_estimator(model, X, Y.to_numpy()),
+    "waterfall": lambda model, X, _Y: draw_all_reasons(model, X),
 }
 WITHOUT_NAMES = {
     "convergence": lambda model, _X, _Y: ConvergenceDisplay.from_estimator(model),

@@ -81,6 +81,10 @@ def test_a_classifier_equals_that_of_numpy(elsewhere, digits, case):
     if case != "norm readout":
         assert model.penalty_ == expected.penalty_
         np.testing.assert_allclose(to_host(model.predict_proba(there)), expected.predict_proba(X_test), atol=1e-3)
+        assert type(model.out_of_fold_probabilities_) is np.ndarray
+        np.testing.assert_allclose(model.out_of_fold_probabilities_, expected.out_of_fold_probabilities_, atol=2e-3)
+        found, known = (one.suspicious_labels(X_test, test.Y, n_pairs=1) for one in (model, expected))
+        assert (found.rows[0], found.labels[0]) == (known.rows[0], known.labels[0])
 
 
 def test_kernels_of_samples_that_are_close_to_each_other(elsewhere):

@@ -51,6 +51,23 @@ def test_a_pipeline_explains_what_its_last_step_gets(pipeline):
         np.testing.assert_array_equal(sample.probabilities, P.iloc[row][sample.label_names])
 
 
+def test_a_pipeline_gives_reasons_of_what_its_last_step_gets(pipeline):
+    scaled, names = pipeline[0].transform(FRAME[3:6]), {"feature_names": list("abcd")}
+    explanation = sdgs.explain_prediction(pipeline, FRAME[3:6], "all")
+    by_method = pipeline[-1].explain_prediction(scaled, "all", **names)
+    pd.testing.assert_frame_equal(explanation.to_frame().drop(columns="sample"), by_method.to_frame().iloc[:, 1:])
+    assert [sample.name for sample in explanation] == ["sample 3", "sample 4", "sample 5"]
+    np.testing.assert_array_equal(explanation.probabilities, pipeline.predict_proba(FRAME[3:6]))
+    marked, by_method = sdgs.explain_labels(pipeline, FRAME), pipeline[-1].explain_labels(pipeline[0].transform(FRAME))
+    np.testing.assert_array_equal(marked.features, by_method.features)
+    assert list(marked.terms.feature_names) == list("abcd")
+    results = sdgs.counterfactual(pipeline, FRAME[3:6], "green")
+    expected = pipeline[-1].counterfactual(scaled, "green", **names)
+    assert [result.text() for result in results] == [result.text() for result in expected]
+    with pytest.raises(ValueError, match="whose last step is LogisticRegression"):
+        sdgs.explain_prediction(make_pipeline(StandardScaler(), LogisticRegression()), FRAME)
+
+
 def test_a_series_of_texts_names_samples_and_words():
     texts = pd.Series(["broken box", "broken late", "late box", "paid late"], index=["p", "q", "r", "s"])
     labels = pd.DataFrame({"damage": [1, 1, 0, 0], "delay": [0, 1, 1, 1]})

@@ -1,11 +1,8 @@
 """The decomposition of samples: parts sum to the sample, shares to one, and corrupted entries are found."""
 
 import pickle
-import re
 from functools import cache
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -154,7 +151,7 @@ def test_shares_where_subspaces_overlap():
     assert sample.reasons(0).tolist() == [1, 0]
     assert sample.reasons(1, 1).tolist() == [2]
     assert sample.reasons(2).tolist() == []
-    assert "c explains 0 % of the sample; no features contribute to it." in sample.text()
+    assert "c explains" not in sample.text()
 
 
 def test_probabilities_and_labels_are_the_predicted_ones(digits):
@@ -234,24 +231,3 @@ def test_the_best_model_of_a_search_explains(digits):
     model = SDGSClassifierCV(budget=3, random_state=0).fit(train.X, train.Y)
     for sample, x in zip(model.explain(digits[1].X), digits[1].X, strict=True):
         np.testing.assert_allclose(sample.contributions.sum(axis=0) + sample.residual + sample.baseline, x, rtol=1e-10)
-
-
-@pytest.mark.slow
-def test_the_code_in_the_docs_runs(capsys):
-    text = (Path(__file__).parents[2] / "docs" / "explanations.md").read_text()
-    code, *_ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    matplotlib.use("agg")
-    names = {}
-    exec(compile(code, "explanations.md", "exec"), names)
-    np.testing.assert_allclose(names["total"], names["test"].X[1], rtol=1e-10, atol=1e-12)
-    output = capsys.readouterr().out
-    assert "mainly in the pixels" in output
-    assert "entries look corrupted" in output
-    assert set(names["table"]["sample"]) == set(range(100))
-    assert names["angles"].shared.shape == (10, 10)
-    for share, alone, label in zip(
-        names["sample"].shares, names["sample"].unique_shares, names["sample"].label_names, strict=True
-    ):
-        assert f"{100 * share:.0f} % (digit {label})" in text
-        assert f"{100 * alone:.0f} %" in text
-    matplotlib.pyplot.close("all")

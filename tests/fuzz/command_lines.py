@@ -137,19 +137,22 @@ def random_command(rng):
 
 
 def _data_command(rng):
-    """`sdgs info` and `sdgs fit` on random data."""
+    """`sdgs info`, `sdgs fit` and `sdgs audit` on random data."""
     make = pick(rng, (data_files.csv_file, data_files.arff_file, data_files.svmlight_file, data_files.label_list_file))
     file = target_arff.loose_arff_file(rng) if chance(rng, 0.1) else make(rng)
     content = damage(file.content, rng) if chance(rng, 0.5) else file.content
     name = f"data{file.suffix}"
     files = {name: content} | {f"data{suffix}": beside for suffix, beside in file.beside}
-    command = Command(["fit" if chance(rng, 0.05) else "info", name], files=files)
+    kind = "fit" if chance(rng, 0.05) else "audit" if chance(rng, 0.05) else "info"
+    command = Command([kind, name], files=files)
     if "labels" in file.arguments and chance(rng, 0.8):
         command.arguments.append(f"--labels={','.join(file.arguments['labels'])}")
     if "label_column" in file.arguments and chance(rng, 0.8):
         command.arguments.append(f"--label-column={file.arguments['label_column']}")
     if command.arguments[0] == "fit":
         _complete_fit(command, rng)
+    elif kind == "audit":
+        _complete_audit(command, rng)
     if chance(rng, 0.3):
         command.arguments.append("--json")
     _add_odd_option(command, rng)
@@ -163,17 +166,28 @@ def _complete_fit(command, rng):
     _set_output(command, "new.sdgs", rng)
 
 
+def _complete_audit(command, rng):
+    command.arguments += ["--jobs", "1", "--max-distance", pick(rng, ("0", "0.1", "1"))]
+    if chance(rng, 0.3):
+        command.arguments += ["--set", pick(rng, _SETTINGS)]
+    if chance(rng, 0.5):
+        command.arguments += ["--pairs", str(rng.integers(100))]
+    if chance(rng, 0.7):
+        _set_output(command, pick(rng, ("out.csv", "page.html")), rng)
+
+
 def _model_command(command, data, suffix, rng):
-    """`sdgs predict`, `evaluate`, `explain`, `info` or `report` with a model."""
+    """`sdgs predict`, `evaluate`, `explain`, `info` or `report` with a model; `fit` or `audit` without."""
     name = pick(rng, ("predict", "predict", "evaluate", "explain", "info"))
     if chance(rng, 0.1):  # these take longer
-        name = pick(rng, ("report", "fit"))
+        name = pick(rng, ("report", "fit", "audit"))
     command.arguments[:] = [name, "model.sdgs", data]
     if name == "info":
         del command.arguments[2]
-    elif name == "fit":
+    elif name in ("fit", "audit"):
         command.arguments[:] = [name, data, *(["--labels", "x,y,z"] if suffix in (".csv", ".parquet") else [])]
-        _complete_fit(command, rng)
+        complete = _complete_fit if name == "fit" else _complete_audit
+        complete(command, rng)
     else:
         command.arguments += ["--jobs", "1"]
     if name == "report":
@@ -189,8 +203,12 @@ def _model_command(command, data, suffix, rng):
             command.stdin = command.files[data]
     elif name == "explain":
         command.arguments += ["--samples", pick(rng, ("1", "2,5", "24", "25", "1,1"))]
+        command.arguments += pick(rng, ([], ["--label", "all"], ["--label", "x"]))
+        if chance(rng, 0.2):
+            command.arguments.append("--counterfactual")
         if chance(rng, 0.05):
             _set_output(command, "picture.png", rng)
+            command.arguments += pick(rng, ([], ["--picture", "parts"], ["--picture", "reasons"]))
     if name not in ("report", "fit") and chance(rng, 0.3):
         command.arguments.append("--json")
 
@@ -217,6 +235,7 @@ def _add_odd_option(command, rng):
             "--set",
         )
         option += (
+            "--label",
             "--label-column",
             "--labels-from",
             "--worst",
@@ -224,6 +243,8 @@ def _add_odd_option(command, rng):
             "--title",
             "--separator",
             "--test",
+            "--pairs",
+            "--max-distance",
             "--unknown",
         )
         command.arguments += [pick(rng, option), pick(rng, (*_ODD_VALUES, *command.files))]

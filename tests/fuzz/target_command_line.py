@@ -1,5 +1,7 @@
 """The `sdgs` command, run in this process."""
 
+import io
+
 from typer.testing import CliRunner
 
 from fuzz import command_lines
@@ -11,6 +13,8 @@ def prepare():
     command_lines.prepare()
     X, _ = command_lines.samples()
     command_lines.fitted_models()[3].predict(X)
+    figure = command_lines.fitted_models()[3].explain(X[:1])[0].plot().figure_
+    figure.savefig(io.BytesIO())  # matplotlib opens fonts and keeps them
     for arguments in (["info", "--help"], ["report", "--help"]):
         CliRunner().invoke(app, arguments)
 

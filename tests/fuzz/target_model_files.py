@@ -66,4 +66,16 @@ def check_predictions(model):
         probabilities = answers["predict_proba"]
         assert probabilities.shape == (n, k), f"probabilities have shape {probabilities.shape}"
         assert ((probabilities >= 0) & (probabilities <= 1)).all(), "a probability is not between 0 and 1"
+        check_suspicious_labels(model, answers)
     return answers
+
+
+def check_suspicious_labels(model, answers):
+    """Those of the training samples, which a forged file may say anything about, are added to the answers."""
+    n, _, k = model.decomposition_.shape
+    suspicious = model.suspicious_labels(n_pairs=5)
+    assert ((suspicious.rows >= 0) & (suspicious.rows < n)).all(), "a sample is out of range"
+    assert ((suspicious.labels >= 0) & (suspicious.labels < k)).all(), "a label is out of range"
+    assert ((suspicious.score >= 0) & (suspicious.score <= 1)).all(), "a score is not between 0 and 1"
+    assert 0 <= suspicious.n_wrong <= suspicious.n_given, "more labels are wrong than are given"
+    answers["suspicious_labels"] = np.column_stack([suspicious.rows, suspicious.labels])

@@ -2,6 +2,7 @@
 
 import io
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +13,39 @@ from sdgs.cli._console import err, escape, exit_with_error, out, print_json, req
 from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 
+class Picture(StrEnum):
+    """What the picture shows."""
+
+    reasons = "reasons"
+    parts = "parts"
+
+
 def explain(
     model: option.ModelFile,
     file: option.DataFile,
     samples: Annotated[
         str, typer.Option("--samples", "-n", help="Numbers of samples, from 1, separated by commas.")
     ] = "1",
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            help="Label to explain, predicted or not, or all; repeat it for more. Default: the predicted labels.",
+        ),
+    ] = None,
+    counterfactual: Annotated[
+        bool,
+        typer.Option(
+            "--counterfactual", help="Also find few features without which a label would be decided otherwise."
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Picture of the first sample to write (.png, .pdf or .svg)."),
+    ] = None,
+    picture: Annotated[
+        Picture | None,
+        typer.Option(help="What it shows: the reasons of its first label, or its parts. Default: parts with --shape."),
     ] = None,
     shape: option.Shape = None,
     names: Annotated[
@@ -30,12 +55,13 @@ def explain(
     jobs: option.Jobs = -1,
     json: option.Json = False,
 ) -> None:
-    """Explain predictions: the contribution of each predicted label, its main features, and the unexplained residual.
+    """Explain predictions: why each label, and what each predicted label contributes to the sample.
 
     \b
     Examples:
       sdgs explain emotions.sdgs emotions-test.arff
-      sdgs explain emotions.sdgs new.csv --samples 3,17 --json
+      sdgs explain emotions.sdgs new.csv --samples 3,17 --label quiet-still --counterfactual
+      sdgs explain emotions.sdgs new.csv -o reasons.png
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """
     numbers, size = _parse_numbers(samples), option.parse_image_size(shape)
@@ -46,21 +72,70 @@ def explain(
         named = load_model(model, jobs)
         option.check_image_size(size, len(named.features))
         X = _read_samples(named, file, format, numbers)
-        explanations = named.model.explain(X, feature_names=named.features, label_names=named.labels)
+        explained = _explain(named, X, label, counterfactual=counterfactual)
+    rows = [(*row, names) for row in zip(numbers, *explained, strict=True)]
     if json:
-        print_json([_json_content(*pair, names) for pair in zip(numbers, explanations, strict=True)])
+        print_json([_json_content(*row) for row in rows])
     else:
-        for number, explanation in zip(numbers, explanations, strict=True):
-            out().print(f"[bold]Sample {number}[/]")
-            out().print(escape(explanation.text(max_names=names), keep="\n"), soft_wrap=True)
+        for row in rows:
+            _print_sample(*row)
     if output is not None:
-        from sdgs.persistence._atomic_write import write_atomically
+        _write_picture(output, picture or (Picture.reasons if size is None else Picture.parts), explained, size)
 
-        picture = io.BytesIO()
-        figure = explanations[0].plot(shape=size).figure_
-        figure.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")
-        write_atomically(output, picture.getvalue())
-        err().print(f"Wrote {escape(str(output))}.", soft_wrap=True)
+
+def _explain(named: NamedModel, X: Any, labels: list[str] | None, *, counterfactual: bool) -> tuple[list[Any], ...]:
+    """Per sample: its reasons, None without a ridge read-out; its counterfactuals; and its decomposition."""
+    model = named.model
+    names = {"feature_names": named.features, "label_names": named.labels}
+    parts = list(model.explain(X, **names))
+    if not hasattr(model, "explain_prediction"):
+        if labels or counterfactual:
+            exit_with_error('--label and --counterfactual need a model with readout="ridge".')
+        return [None] * len(parts), [()] * len(parts), parts
+    unknown = sorted(set(labels or ()) - set(named.labels))
+    if labels == ["all"] and unknown:
+        labels = list(named.labels)
+    elif unknown:
+        raise typer.BadParameter(f"there is no label {unknown[0]!r} in the model.", param_hint="--label")
+    reasons = list(model.explain_prediction(X, labels, **names))
+    counterfactuals = [
+        [model.counterfactual(X[[row]], name, **names)[0] for name in sample.label_names] if counterfactual else ()
+        for row, sample in enumerate(reasons)
+    ]
+    return reasons, counterfactuals, parts
+
+
+def _print_sample(number: int, reasons: Any, counterfactuals: Any, parts: Any, n_names: int) -> None:
+    """First why each label, then how the sample decomposes."""
+    out().print(f"[bold]Sample {number}[/]")
+    if reasons is not None:
+        _print_text("Why these labels?", reasons.text(max_names=n_names, first_sample=1))
+    if counterfactuals:
+        _print_text("What would change them?", "\n".join(result.text() for result in counterfactuals))
+    _print_text("What is the sample made of?", parts.text(max_names=n_names))
+
+
+def _print_text(title: str, text: str) -> None:
+    out().print(f"[italic]{title}[/]")
+    out().print(escape(text, keep="\n"), soft_wrap=True)
+
+
+def _write_picture(output: Path, picture: Picture, explained: tuple[list[Any], ...], size: Any) -> None:
+    from sdgs.persistence._atomic_write import write_atomically
+
+    (reasons, *_), _, (parts, *_) = explained
+    if picture is Picture.parts:
+        display = parts.plot(shape=size)
+    elif reasons is None:
+        exit_with_error('A picture of reasons needs a model with readout="ridge". Use --picture parts.')
+    elif not reasons.labels.size:
+        exit_with_error("No label is predicted for the first sample. Name one with --label, or use --picture parts.")
+    else:
+        display = reasons.plot(int(reasons.probabilities.argmax()), shape=size)
+    stream = io.BytesIO()
+    display.figure_.savefig(stream, format=output.suffix[1:].lower(), bbox_inches="tight")
+    write_atomically(output, stream.getvalue())
+    err().print(f"Wrote {escape(str(output))}.", soft_wrap=True)
 
 
 def _parse_numbers(text: str) -> list[int]:
@@ -87,26 +162,85 @@ def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: l
     return stack_rows([rows[number] for number in numbers])
 
 
-def _json_content(number: int, explanation: Any, n_names: int) -> dict[str, Any]:
-    labels, names = [], explanation.terms.feature_names
-    for i, name in enumerate(explanation.label_names):
-        contribution, probabilities = explanation.contributions[i], explanation.probabilities
-        features = [
-            {"feature": str(names[j]), "value": float(explanation.sample[j]), "part": float(contribution[j])}
-            for j in explanation.reasons(i, n_names)
-        ]
-        labels.append(
-            {
-                "label": str(name),
-                "probability": None if probabilities is None else float(probabilities[i]),
-                "share": float(explanation.shares[i]),
-                "unique_share": float(explanation.unique_shares[i]),
-                "features": features,
-            }
-        )
+def _json_content(number: int, reasons: Any, counterfactuals: Any, parts: Any, n_names: int) -> dict[str, Any]:
     keys = ("value", "expected", "size", "corrupted")
     residuals = [
         {"feature": str(entry.name), **{key: getattr(entry, key) for key in keys}}
-        for entry in explanation.top_residuals(n_names)
+        for entry in parts.top_residuals(n_names)
     ]
-    return {"sample": number, "labels": labels, "residuals": residuals}
+    content = {
+        "sample": number,
+        "reasons": None if reasons is None else _json_reasons(reasons, n_names),
+        "labels": [_json_part(parts, i, str(name), n_names) for i, name in enumerate(parts.label_names)],
+        "residuals": residuals,
+    }
+    if counterfactuals:
+        content["counterfactuals"] = [
+            {
+                "label": str(result.label),
+                "predicted": result.predicted,
+                "flipped": result.flipped,
+                "without": [str(name) for name in result.feature_names],
+                "probability": result.probability,
+                "probability_without": result.probability_without,
+            }
+            for result in counterfactuals
+        ]
+    return content
+
+
+def _json_reasons(sample: Any, n_names: int) -> list[dict[str, Any]]:
+    """Why each label is predicted or not: parts of its log-odds, largest first."""
+    parts, content = sample.parts(), []
+    for i, name in enumerate(sample.label_names):
+        features = [*sample.top_features(i, n_names), *sample.top_features(i, n_names, against=True)]
+        content.append(
+            {
+                "label": str(name),
+                "predicted": bool(sample.predicted[i]),
+                "probability": float(sample.probabilities[i]),
+                "log_odds": float(sample.log_odds[i]),
+                "base": float(parts.base[i]),
+                "sums": {
+                    kind: float(getattr(parts, kind)[i].sum()) for kind in ("features", "components", "neighbours")
+                },
+                "features": [
+                    {"feature": str(reason.name), "value": reason.value, "part": reason.part, "direct": reason.direct}
+                    for reason in features
+                ],
+                "components": [
+                    {"label": str(reason.name), "part": reason.part} for reason in sample.top_components(i, n_names)
+                ],
+                "neighbours": [
+                    {
+                        "training_sample": reason.sample + 1,  # numbers in files begin with 1
+                        "labels": [str(label) for label in reason.labels],
+                        "similarity": reason.similarity,
+                        "part": reason.part,
+                    }
+                    for reason in sample.top_neighbours(i, n_names)
+                ],
+                "decision": sample.decision(i).text(),
+            }
+        )
+    return content
+
+
+def _json_part(sample: Any, i: int, name: str, n_names: int) -> dict[str, Any]:
+    """What a label contributes to the sample."""
+    contribution, probabilities = sample.contributions[i], sample.probabilities
+    features = [
+        {
+            "feature": str(sample.terms.feature_names[j]),
+            "value": float(sample.sample[j]),
+            "part": float(contribution[j]),
+        }
+        for j in sample.reasons(i, n_names)
+    ]
+    return {
+        "label": name,
+        "probability": None if probabilities is None else float(probabilities[i]),
+        "share": float(sample.shares[i]),
+        "unique_share": float(sample.unique_shares[i]),
+        "features": features,
+    }

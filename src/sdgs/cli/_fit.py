@@ -1,10 +1,8 @@
 """`sdgs fit`."""
 
-import ast
 import shlex
 import warnings
 from contextlib import closing
-from difflib import get_close_matches
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -13,15 +11,13 @@ import numpy as np
 import typer
 from rich import filesize
 
-import sdgs
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, exit_with_error, format_sizes, note, out, print_json, progress_bar, spinner
+from sdgs.cli._console import err, escape, format_sizes, out, print_json, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
-from sdgs.cli._info import MAX_LABELS, note_counters, print_dropped
+from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
+from sdgs.cli._training import build_model, samples_with_labels, train
 
-_CONSTANTS = {"none": None, "true": True, "false": False}
-_MAX_LABELS_NAMED = 10
 _MAX_LABELS_SHOWN = 20
 
 
@@ -61,13 +57,13 @@ def fit(
     times = [perf_counter()]
     output = output or Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
     option.check_output(output, suffixes=(".sdgs",))
-    model = _build_model(cv, settings or [], seed, jobs)
+    model = build_model(cv, settings or [], seed, jobs)
     with spinner(f"Reading {file}"):
         from sdgs.datasets import read
 
         options = option.label_arguments(labels, labels_from, label_column)
         data = read(file, **options, drop=option.split_names(drop), format=format)
-    X, Y = _samples_with_labels(data, file)
+    X, Y, _ = samples_with_labels(data, file)
     times.append(perf_counter())
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
@@ -84,7 +80,7 @@ def fit(
 
         warm_up(X, robust=cv or model.huber is not None)
     times.append(perf_counter())
-    _train(model, X, Y)
+    train(model, X, Y)
     times.append(perf_counter())
     model.save(output, feature_names=data.feature_names, label_names=data.label_names)
     evaluation = None if test is None else evaluate_file(named, test, None, label_column)
@@ -123,76 +119,9 @@ def _json_content(
     }
 
 
-def _build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
-    """An unfitted model with the given parameters."""
-    model: Any = (sdgs.SDGSClassifierCV if cv else sdgs.SDGSClassifier)(random_state=seed, n_jobs=jobs)
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        name = name.strip()
-        parameters = list(model.get_params())
-        if not equals or name not in parameters:
-            similar = ", ".join(get_close_matches(name, parameters) or parameters)
-            problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. Similar: {similar}."
-            raise typer.BadParameter(problem, param_hint="--set")
-        model.set_params(**{name: _parse_value(text.strip())})
-    try:
-        model._check_parameters()
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error), param_hint="--set") from None
-    return model
-
-
-def _parse_value(text: str) -> Any:
-    """A number, a tuple, None, True or False; else the text itself."""
-    if text.lower() in _CONSTANTS:
-        return _CONSTANTS[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (MemoryError, RecursionError, SyntaxError, ValueError):
-        return text
-
-
-def _samples_with_labels(data: Any, file: Path) -> tuple[Any, Any]:
-    """Samples without missing labels. Y is sparse, because one dense column would be a target of classes."""
-    from scipy.sparse import csr_array
-
-    from sdgs.datasets._statistics import complete_samples
-
-    if data.Y is None:
-        exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
-    complete = complete_samples(data.Y)
-    if not complete.all():
-        note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
-    Y = data.Y[complete].astype(np.int8)
-    counts = Y.sum(axis=0, dtype=int)
-    if counts.size > MAX_LABELS:
-        exit_with_error(
-            f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
-            f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
-        )
-    for count, problem in (
-        (0, "no sample has these labels, which cannot be learnt"),
-        (len(Y), "all samples have these labels, which carry no information"),
-    ):
-        names = [name for name, n in zip(data.label_names, counts, strict=True) if n == count]
-        if names and len(names) < len(data.label_names):
-            more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
-            note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
-    return data.X if complete.all() else data.X[complete], csr_array(Y)
-
-
 def _check_columns(test: Path, named: NamedModel, label_column: str | None) -> None:
     """Check that a file has the columns of the model, before the training, which may take long."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are shown when the file is evaluated
         with closing(named.blocks(test, None, with_labels=True, label_column=label_column)) as blocks:
             next(blocks, None)
-
-
-def _train(model: Any, X: Any, Y: Any) -> None:
-    try:
-        with progress_bar("Training", 1) as show:
-            model._progress = show
-            model.fit(X, Y)
-    except ValueError as error:
-        exit_with_error(str(error))

@@ -1,6 +1,5 @@
 """`sdgs predict`."""
 
-import csv
 import io
 import json as jsonlib
 import sys
@@ -13,6 +12,7 @@ import typer
 
 from sdgs._utils._text import printable, printable_json
 from sdgs.cli._console import progress_bar
+from sdgs.cli._csv_lines import csv_writer
 from sdgs.cli._models import NamedModel, load_model
 from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
 
@@ -82,9 +82,9 @@ def _predictions(
     columns = {"labels": ("labels",), "scores": named.labels, "top": ("labels", "scores")}[form]
     for block in blocks:
         text = io.StringIO()
-        csv_writer = csv.writer(_Lines(text), lineterminator=_Lines.END)
+        writer = csv_writer(text)
         if sample == 0 and separator is not None:
-            csv_writer.writerow(["sample", *block.kept, *columns])
+            writer.writerow(["sample", *block.kept, *columns])
         for i, row in enumerate(predict_rows(block.X)):
             sample += 1
             kept = {name: cells[i] for name, cells in block.kept.items()}
@@ -93,24 +93,12 @@ def _predictions(
                 chosen = np.argsort(-row, kind="stable")[:top]
             names, scores = [named.labels[j] for j in chosen], row[chosen].tolist()
             if separator is not None:
-                csv_writer.writerow([sample, *kept.values(), *_csv_cells(form, names, scores, separator)])
+                writer.writerow([sample, *kept.values(), *_csv_cells(form, names, scores, separator)])
             else:
                 content = {"sample": sample, **({"kept": kept} if kept else {}), form: _json_value(form, names, scores)}
                 text.write(printable_json(jsonlib.dumps(content, ensure_ascii=False)) + "\n")
         yield text.getvalue().encode()
         show(block.position, f"{sample:,} samples")
-
-
-class _Lines:
-    """The lines of a CSV writer, ended in such a way that it quotes every cell with a line break of any kind."""
-
-    END = "\r\n"
-
-    def __init__(self, text: io.StringIO) -> None:
-        self._text = text
-
-    def write(self, line: str) -> None:
-        self._text.write(line.removesuffix(self.END) + "\n")
 
 
 def _csv_cells(form: str, names: list[str], scores: list[float], separator: str) -> list[str]:

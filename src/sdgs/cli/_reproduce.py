@@ -26,6 +26,9 @@ def reproduce(
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Also compare SDGS as implemented here with other tuned methods.")
     ] = False,
+    only: Annotated[
+        str, typer.Option(help="Only this measurement of explanations: faithfulness.", show_default=False)
+    ] = "",
 ) -> None:
     """Run the paper's experiments, and write a page that compares the results with the published figures.
 
@@ -35,25 +38,51 @@ def reproduce(
     Examples:
       sdgs reproduce --data-home ~/multi-label
       sdgs reproduce --data-home ~/multi-label --datasets emotions,medical --methods br,sdgs --seeds 0,1,2
+      sdgs reproduce --data-home ~/multi-label --only faithfulness --seeds 0,1,2
     """
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file. Name a folder.", param_hint="--output")
-    for module in ("jinja2", "matplotlib"):
-        require_module(module, "The page", extra="report")
+    if not only:
+        for module in ("jinja2", "matplotlib"):
+            require_module(module, "The page", extra="report")
 
-    from sdgs.experiments import Protocol, write_report  # loads scikit-learn
+    from sdgs.experiments import Protocol  # loads scikit-learn
+    from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 
     try:
+        default = EXPLANATION_STUDIES[only].datasets if only in EXPLANATION_STUDIES else Protocol.datasets
         protocol = Protocol(
-            datasets=split_commas(datasets) if datasets else Protocol.datasets,
+            datasets=split_commas(datasets) if datasets else default,
             methods=split_commas(methods),
             seeds=tuple(int(seed) for seed in split_commas(seeds)),
             beyond=beyond,
+            only=only or None,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     start = perf_counter()
     succeeded = _run(protocol, output, data_home, jobs)
+    if only:
+        _show_study(output, only)
+    else:
+        _write_page(output, succeeded=succeeded)
+    out().print(f"Done in {perf_counter() - start:.0f} s.")
+    if not succeeded:
+        raise typer.Exit(1)
+
+
+def _show_study(output: Path, study: str) -> None:
+    """Print the figures of a measurement of explanations."""
+    from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES, study_lines
+
+    lines = [EXPLANATION_STUDIES[study].title.capitalize(), *study_lines(output, study)]
+    out().print("\n".join(map(escape, lines)), soft_wrap=True, highlight=False)
+    out().print(f"[bold]{escape(output / 'studies')}[/] has the records.", soft_wrap=True)
+
+
+def _write_page(output: Path, *, succeeded: bool) -> None:
+    from sdgs.experiments import write_report
+
     try:
         page = write_report(output)
     except OSError:
@@ -64,9 +93,6 @@ def reproduce(
         f"[bold]{escape(page)}[/] shows the results; tables.csv and tables.md in the same folder have the figures.",
         soft_wrap=True,
     )
-    out().print(f"Done in {perf_counter() - start:.0f} s.")
-    if not succeeded:
-        raise typer.Exit(1)
 
 
 def _run(protocol: Any, output: Path, data_home: Path | None, jobs: int) -> bool:

@@ -7,16 +7,24 @@ information.
 """
 
 from sdgs.displays._decomposition_displays import SampleDecompositionDisplay
-from sdgs.displays._label_displays import AngleMapDisplay, CooccurrenceDisplay, LabelSubspacesDisplay
+from sdgs.displays._label_displays import (
+    AngleMapDisplay,
+    CooccurrenceDisplay,
+    LabelInfluenceDisplay,
+    LabelSubspacesDisplay,
+)
 from sdgs.displays._metric_displays import ConvergenceDisplay, LabelMetricsDisplay, ThresholdCurveDisplay
+from sdgs.displays._prediction_displays import PredictionReasonsDisplay
 from sdgs.displays._style import signed_colormap
 
 __all__ = [
     "AngleMapDisplay",
     "ConvergenceDisplay",
     "CooccurrenceDisplay",
+    "LabelInfluenceDisplay",
     "LabelMetricsDisplay",
     "LabelSubspacesDisplay",
+    "PredictionReasonsDisplay",
     "SampleDecompositionDisplay",
     "ThresholdCurveDisplay",
     "signed_colormap",

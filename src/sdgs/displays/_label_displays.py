@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs._utils._last_step import feature_names_of, known_label_names, label_names_of, last_step
+from sdgs._utils._last_step import feature_names_of, known_label_names, label_names_of, last_step, samples_of_last_step
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
 from sdgs.decomposition._label_angles import LabelAngles, label_angles, leaves_of
 from sdgs.displays import _style
@@ -276,6 +276,84 @@ class CooccurrenceDisplay:
         titles = [f"{_style.abbreviate(names[chosen[i]], 22)} ({support[i]})" for i in order]
         _style.draw_heat_map(ax, values, titles, len(order), **options)
         ax.set(ylabel="share of the samples with this label ...", xlabel="... that also have this label")
+        if k > len(chosen):
+            ax.set_title(f"the {len(chosen)} most frequent of {k} labels", fontsize=10)
+        return self
+
+
+class LabelInfluenceDisplay:
+    """What finding the component of one label in a sample adds to the log-odds of another.
+
+    Parameters
+    ----------
+    influence : ndarray of shape (k, k)
+        Entry [j, i]: what the component of label i adds to the log-odds of label j, on average where it is found.
+    label_names : array-like of shape (k,), optional
+    support : array-like of shape (k,), optional
+        Number of training samples of each label. If not all labels can be drawn, the most frequent ones are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(self, *, influence: NDArray[np.float64], label_names: Any = None, support: Any = None) -> None:
+        self.influence = influence
+        self.label_names = label_names
+        self.support = support
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, label_names: Any = None, ax: Any = None, **options: Any) -> Self:
+        """Draw the influence of labels in samples ``X``, some hundred, given by a fitted model or pipeline."""
+        model, X = last_step(estimator), samples_of_last_step(estimator, X)
+        return cls.from_explanation(model.explain_labels(X, label_names=label_names)).plot(ax=ax, **options)
+
+    @classmethod
+    def from_explanation(cls, explanation: Any) -> Self:
+        """Create the display of ``model.explain_labels(X)`` without drawing it."""
+        terms = explanation.terms
+        support = [len(rows) for rows in terms.pipelines[0].features.decomposition.rows]
+        return cls(influence=explanation.influence, label_names=terms.label_names, support=support)
+
+    def plot(self, ax: Any = None, *, max_labels: int = 40, **options: Any) -> Self:
+        """Draw the map: blue where the component of the label of the column speaks for the label of the row.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_labels : int, default=40
+            The maximum number of labels. The most frequent ones are drawn; labels that speak for each other are
+            neighbours.
+        **options : dict
+            For ``imshow``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If no component adds anything.
+        """
+        if not self.influence.any():
+            raise ValueError(
+                "there is no influence to draw, because no component of a label adds to any log-odds. Either the model "
+                'reads labels from the sample alone (its read_from_ has neither "code" nor "norms"), or it finds no '
+                "component in these samples."
+            )
+        k = len(self.influence)
+        names = check_names(self.label_names, "label_names", k, range(k))
+        support = np.zeros(k) if self.support is None else np.asarray(self.support)
+        chosen = np.argsort(-support, kind="stable")[: check_int(max_labels, "max_labels", minimum=1)]
+        values = self.influence[np.ix_(chosen, chosen)]
+        symmetric = values + values.T
+        order = leaves_of(symmetric / max(float(np.abs(symmetric).max()), np.finfo(np.float64).tiny))
+        ax = _style.axes_for(self, ax, *_style.heat_map_size(len(order)))
+        titles = [names[chosen[i]] for i in order]
+        _style.draw_signed_map(ax, values[np.ix_(order, order)], titles, "added to the log-odds", **options)
+        ax.set(ylabel="log-odds of this label", xlabel="component of this label")
         if k > len(chosen):
             ax.set_title(f"the {len(chosen)} most frequent of {k} labels", fontsize=10)
         return self

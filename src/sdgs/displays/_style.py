@@ -102,6 +102,26 @@ def draw_heat_map(ax: Any, values: NDArray[Any], names: Sequence[Any], max_names
     return image
 
 
+def draw_signed_map(ax: Any, values: NDArray[Any], names: Sequence[Any], quantity: str, **options: Any) -> Any:
+    """A square map of signed values between labels, with names at both axes, and values if there are few labels."""
+    others = np.abs(values[~np.eye(len(values), dtype=bool)])
+    # What a label adds to itself would leave all other cells pale.
+    limit = float(np.quantile(others, _BRIGHTEST_QUANTILE)) if others.any() else float(np.abs(values).max())
+    scale = {"cmap": signed_colormap(), "vmin": -limit, "vmax": limit}
+    image = ax.imshow(values, **{"interpolation": "nearest", **scale, **options})
+    set_tick_names(ax, "x", names, len(names))
+    set_tick_names(ax, "y", names, len(names))
+    extend = {"extend": "both"} if np.abs(values).max() > image.norm.vmax * 1.001 else {}
+    ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, label=quantity, **extend)
+    if len(values) <= _MAX_ANNOTATED_LABELS:
+        decimals = int(np.clip(np.ceil(-np.log10(image.norm.vmax)) + 1, 0, 3))
+        for row, column in np.ndindex(*values.shape):
+            value = round(float(values[row, column]), decimals)
+            text = f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}") if value else "0"
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=text_colour(image, value))
+    return image
+
+
 def heat_map_size(n_labels: int) -> tuple[float, float]:
     """Width and height in inches of a heat map with its names."""
     side = float(np.clip(0.22 * n_labels, 3.4, 7.5))

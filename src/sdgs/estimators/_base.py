@@ -65,6 +65,17 @@ def _is_fitted_attribute(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
+def reads_by_ridge(method: str) -> Callable[[Any], bool]:
+    """For ``available_if``: whether the model has a ridge read-out, which this method needs."""
+
+    def check(model: Any) -> bool:
+        if model.readout != "ridge":
+            raise AttributeError(f'{method} needs readout="ridge".')
+        return True
+
+    return check
+
+
 class LabelTarget:
     """Mixin: validates X, and turns a target of any form into a label matrix."""
 

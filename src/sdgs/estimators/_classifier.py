@@ -140,6 +140,13 @@ class SDGSClassifier(SDGSModel):
     read_from_ : tuple of str
         The leading ones of "kernel" (with ``gamma``), "sample", "code" and "norms" that the ridge regression reads;
         only with ``readout="ridge"``. Chosen in cross-validation, together with the penalty.
+    out_of_fold_probabilities_ : ndarray of shape (m, n_labels), float32
+        For m of the training samples the calibrated probability of each label, from pipelines that were not fitted to
+        the sample, in the form of ``predict_proba``. On the host, also of fits on a device; only with
+        ``readout="ridge"``. :meth:`suspicious_labels` uses them.
+    out_of_fold_rows_ : ndarray of shape (m,)
+        Which training samples these are, ascending: all of up to 10,000 samples; of more, or with more than 150
+        labels, those that cross-validation predicts, see Notes. Only with ``readout="ridge"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if ``X`` was a DataFrame with string column names.

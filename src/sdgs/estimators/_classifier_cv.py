@@ -89,6 +89,9 @@ class SDGSClassifierCV(SDGSModel):
         The same, one by one.
     decomposition_, components_, scaler_, n_iter_
         Those of the best candidate, as for :class:`SDGSClassifier`; ``transform`` and ``contributions`` use it too.
+    out_of_fold_probabilities_, out_of_fold_rows_
+        As for :class:`SDGSClassifier`, of the averaged candidates; with more than ``max_rows`` samples, of those that
+        they were evaluated on again.
     classes_, n_features_in_, feature_names_in_
         As for :class:`SDGSClassifier`.
 

@@ -1,6 +1,5 @@
 """Reasons of the predictions of a fitted model."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int, check_labels
+from sdgs.estimators._base import reads_by_ridge
 from sdgs.explanation import (
     Counterfactual,
     LabelExplanation,
@@ -22,17 +22,6 @@ from sdgs.explanation import (
     explain_predictions,
     find_removed_features,
 )
-
-
-def reads_by_ridge(method: str) -> Callable[[Any], bool]:
-    """For ``available_if``: whether the model has a ridge read-out, which this method needs."""
-
-    def check(model: Any) -> bool:
-        if model.readout != "ridge":
-            raise AttributeError(f'{method} needs readout="ridge".')
-        return True
-
-    return check
 
 
 class PredictionExplainingMixin:
@@ -134,10 +123,10 @@ class PredictionExplainingMixin:
     ) -> tuple[Counterfactual, ...]:
         """Few features whose removal changes whether a label is predicted.
 
-        They are found greedily: the features with the largest parts are tried, the one that changes the log-odds most
-        is removed, and so on until the decision changes; then those that are not needed are put back. Every step
-        predicts again, so the result holds for the model itself. It need not be the smallest set that there is, but
-        each of its features is needed.
+        They are found greedily: the feature whose removal changes the log-odds most is removed, and so on until the
+        decision changes; then those that are not needed are put back. Every step predicts again, so the result holds
+        for the model itself, also with a kernel. It need not be the smallest set that there is, but each of its
+        features is needed.
 
         Parameters
         ----------
@@ -171,20 +160,12 @@ class PredictionExplainingMixin:
         self: Any, x: Any, label: int, explanation: PredictionExplanation, row: int, max_features: int
     ) -> Counterfactual:
         terms = explanation.terms
-        chosen = np.arange(terms.label_names.size) == label
 
         def predict(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
             log_odds = self._scores(X)
             return log_odds[:, label], self._predicted_labels(log_odds, X.dtype)[:, label]
 
-        def reasons(x: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-            log_odds = self._scores(x)
-            arrays = log_odds, self._probabilities(log_odds), self._predicted_labels(log_odds, x.dtype)
-            (sample,) = explain_predictions(x, chosen[None], terms, *arrays, names=[0], n_jobs=1)
-            parts = sample.parts()
-            return parts.columns, parts.features[0] + parts.features_through_components[0]
-
-        removed, flipped, rest = find_removed_features(x, terms.baseline, predict, reasons, max_features)
+        removed, flipped, rest = find_removed_features(x, terms.baseline, predict, max_features)
         before, after = (float(self._probabilities(self._scores(sample))[0, label]) for sample in (x, rest))
         return Counterfactual(
             terms.label_names[label],
@@ -194,6 +175,7 @@ class PredictionExplainingMixin:
             bool(explanation.predicted[row, label]),
             before,
             after,
+            "zero" if terms.baseline is None else "mean",
             rest,
         )
 

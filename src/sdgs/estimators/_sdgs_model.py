@@ -23,13 +23,15 @@ from sdgs._utils._validation import (
     check_number,
     check_seed,
 )
-from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed
+from sdgs.estimators._auditing import AuditingMixin
+from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._explaining import ExplainingMixin
-from sdgs.estimators._prediction_explaining import PredictionExplainingMixin, reads_by_ridge
+from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
 from sdgs.readout._features import needs_cleaning
+from sdgs.readout._out_of_fold import OutOfFold
 from sdgs.readout._parameters import DecompositionOptions
 from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
@@ -40,6 +42,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    AuditingMixin,
     ExplainingMixin,
     PredictionExplainingMixin,
     CallbackSupportMixin,
@@ -92,6 +95,7 @@ class SDGSModel(
         n_labels = labels.shape[1]
         if not isinstance(self.decision, str) and np.shape(self.decision) not in ((), (n_labels,)):
             raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
+        self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
         best = self._pipelines[0]
         self._set_attributes(best)
@@ -139,11 +143,13 @@ class SDGSModel(
         Y = labels[results[0].rows].toarray().astype(np.float64)
         scores = np.mean([result.scores for result in results], axis=0)
         self._calibration = fit_calibration(scores, Y)
+        log_odds = self._calibration.log_odds(scores)
+        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), results[0].rows)
         at_least_one = self._resolve_at_least_one(labels)
         if self._is_multiclass:
             self._decision = context.decision
         elif isinstance(self.decision, str):
-            P = self._calibration.probabilities(scores)
+            P = expit(log_odds)
             self._decision = tune_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
         elif isinstance(self.decision, numbers.Integral):
             self._decision = Decision(self.metric, top=int(self.decision))

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import Any, Literal
 
 from sklearn.pipeline import make_pipeline
@@ -12,6 +13,7 @@ from sdgs._utils._validation import check_choice
 from sdgs._utils._version import __version__
 from sdgs.datasets import REGISTRY
 from sdgs.estimators._classifier import SDGSClassifier
+from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 from sdgs.experiments._extended_comparison import CLEAN, DIGITS, Damage, beyond_cases, beyond_cost, beyond_file
 from sdgs.experiments._most_frequent_labels import MostFrequentLabels
 from sdgs.methods import MDDM, BinaryRelevance, MLkNN
@@ -79,11 +81,12 @@ class ExperimentTask:
     """The smallest unit of work with a record of its own.
 
     ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
-    "frequency" (SDGS with the subspaces of only the most frequent labels), "convergence" (of the training solvers) or
-    "beyond" (a tuned method on clean or damaged data).
+    "frequency" (SDGS with the subspaces of only the most frequent labels), "convergence" (of the training solvers),
+    "beyond" (a tuned method on clean or damaged data) or "explanations" (the study of explanations that ``method``
+    names).
     """
 
-    kind: Literal["trial", "statistics", "frequency", "convergence", "beyond"]
+    kind: Literal["trial", "statistics", "frequency", "convergence", "beyond", "explanations"]
     dataset: str
     method: str = ""
     group: int = 0
@@ -97,6 +100,8 @@ class ExperimentTask:
             return f"trials/{self.dataset}--{self.method}--group{self.group}--seed{self.seed}.json"
         if self.kind == "beyond":
             return beyond_file(self.dataset, self.damage, self.method, self.seed)
+        if self.kind == "explanations":
+            return f"studies/{self.method}--{self.dataset}--seed{self.seed}.json"
         return f"studies/{self.kind}--{self.dataset}.json"
 
     @property
@@ -122,6 +127,9 @@ class Protocol:
 
     With ``beyond``, SDGS with this library's defaults is also compared with other tuned methods, on clean and on
     damaged data, with the seeds ``beyond_seeds``.
+
+    With ``only``, the name of a measurement of explanations such as "faithfulness", nothing else is done. It uses
+    training samples only.
     """
 
     datasets: tuple[str, ...] = tuple(REGISTRY)
@@ -131,6 +139,7 @@ class Protocol:
     max_rows: int = 10_000
     beyond: bool = False
     beyond_seeds: tuple[int, ...] = (0, 1, 2)
+    only: str | None = None
     groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
         default_factory=lambda: {name: method.groups for name, method in METHODS.items()}
     )
@@ -144,12 +153,17 @@ class Protocol:
         for synthetic in (PLANTED, DIGITS):
             if synthetic in self.datasets:
                 raise ValueError(f"{synthetic!r} is the name of a synthetic data set. Rename your data set.")
+        if self.only is not None:
+            check_choice(self.only, "only", tuple(EXPLANATION_STUDIES))
         for method in self.methods:
             check_choice(method, "method", tuple(METHODS))
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
 
     def tasks(self) -> list[ExperimentTask]:
         """All tasks, most expensive first."""
+        if self.only is not None:
+            pairs = product(self.datasets, self.seeds)
+            return [ExperimentTask("explanations", dataset, self.only, seed=seed) for dataset, seed in pairs]
         trials = [
             ExperimentTask("trial", dataset, method, group, seed)
             for dataset in self.datasets

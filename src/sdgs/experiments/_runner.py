@@ -213,6 +213,8 @@ def _execute(
 def _task_title(task: ExperimentTask) -> str:
     if task.kind == "beyond":
         return f"{task.dataset}, {task.damage}, {TITLES[task.method]}"
+    if task.kind == "explanations":
+        return f"{task.dataset}, {task.method}"
     return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"
 
 

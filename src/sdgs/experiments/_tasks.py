@@ -26,6 +26,7 @@ from sdgs._utils._version import __version__
 from sdgs.coding import group_lasso
 from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
 from sdgs.decomposition import decompose
+from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 from sdgs.experiments._extended_comparison import DIGITS, compare, damage_data, load_digits, with_positive_samples
 from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, PLANTED, ExperimentTask, Protocol, build
 
@@ -60,6 +61,7 @@ def run_task(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -
         "frequency": _frequency,
         "convergence": _convergence,
         "beyond": _beyond,
+        "explanations": _explanations,
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -230,6 +232,11 @@ def _beyond(task: ExperimentTask, protocol: Protocol, data_home: Path | None) ->
         if damage.kind != "clean":
             data = damage_data(data, damage, seed)
     return compare(data, task.method, seed, measured_seconds)
+
+
+def _explanations(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """A measurement of explanations, on training samples."""
+    return EXPLANATION_STUDIES[task.method].measure(_load_splits(task.dataset, data_home)[0], task.seed)
 
 
 @contextmanager

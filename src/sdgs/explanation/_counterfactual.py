@@ -12,9 +12,9 @@ from sdgs.explanation._label_decision import format_probability
 
 Floats = NDArray[np.float64]
 Predict = Callable[[Any], tuple[Floats, NDArray[np.bool_]]]  # samples to log-odds and to whether the label is predicted
-Reasons = Callable[[Any], tuple[NDArray[np.intp], Floats]]  # a sample to features and what they add to the log-odds
 
-_N_TRIED = 16  # features that each step tries: those with the largest parts
+_MAX_TRIED = 256  # features that later steps try
+_BATCH = 256  # samples that are predicted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Counterfactual:
         Whether the label is predicted for the sample as it is.
     probability, probability_without : float
         Of the label, for the sample as it is and without these features.
+    replaced_by : {"zero", "mean"}
+        What the values of removed features are replaced by.
     sample : ndarray or csr_array of shape (1, p)
         The sample without these features, as it was predicted again.
     """
@@ -45,16 +47,21 @@ class Counterfactual:
     predicted: bool
     probability: float
     probability_without: float
+    replaced_by: str
     sample: Any
 
     def text(self) -> str:
         """The result in one sentence."""
-        names = ", ".join(map(str, self.feature_names))
-        was = "predicted" if self.predicted else "not predicted"
+        names, was = ", ".join(map(str, self.feature_names)), "predicted" if self.predicted else "not predicted"
         change = f"p = {format_probability(self.probability)} becomes {format_probability(self.probability_without)}"
+        without = f"without {names}"
+        if self.replaced_by == "mean":
+            several = len(self.features) > 1
+            without = f"if {names} had {'their mean values' if several else 'the mean value'}"
         if not self.flipped:
-            return f"{self.label} stays {was} without any few of its features; without {names or 'any'}, {change}."
-        return f"{self.label} would {'not ' if self.predicted else ''}be predicted without {names}: {change}."
+            tried = f"; {without}, {change}" if names else ""
+            return f"{self.label} stays {was} without any few of its features{tried}."
+        return f"{self.label} would {'not ' if self.predicted else ''}be predicted {without}: {change}."
 
     def __repr__(self) -> str:
         return f"<Counterfactual: {self.text()}>"
@@ -64,36 +71,46 @@ class Counterfactual:
 
 
 def find_removed_features(
-    x: Any, baseline: Floats | None, predict: Predict, reasons: Reasons, max_features: int
+    x: Any, baseline: Floats | None, predict: Predict, max_features: int
 ) -> tuple[NDArray[np.intp], bool, Any]:
     """Features of the sample ``x`` (1, p) whose removal flips a decision, whether it does, and what is left of x.
 
-    Removed features are set to 0, or to the ``baseline``. Each step tries the features with the largest parts, and
-    removes the one that changes the log-odds most. In the end each removed feature that is not needed is put back, so
-    that no smaller subset of the features flips the decision by leaving out one of them.
+    Removed features are set to 0, or to the ``baseline``. Each step removes the feature that changes the log-odds most;
+    the first step tries all features, later ones those with the largest effects in the first. In the end each removed
+    feature that is not needed is put back.
     """
     predicted = bool(predict(x)[1][0])
-    removed: list[int] = []
-    flipped = False
-    while not flipped and len(removed) < max_features:
-        features, parts = reasons(without_features(x, removed, baseline))
-        order = np.argsort(-parts if predicted else parts, kind="stable")
-        candidates = [int(f) for f in features[order] if int(f) not in removed][:_N_TRIED]
-        if not candidates:
-            break
-        tried = _stack([without_features(x, [*removed, f], baseline) for f in candidates])
-        log_odds, labels = predict(tried)
-        flips = labels != predicted
-        change = -log_odds if predicted else log_odds
-        best = int(np.argmax(np.where(flips, np.inf, change)))
-        removed.append(candidates[best])
-        flipped = bool(flips[best])
+
+    def effects(removed: list[int], candidates: list[int]) -> tuple[Floats, NDArray[np.bool_]]:
+        """How far one more removal moves the log-odds towards the other decision, and whether it flips."""
+        parts = []
+        for start in range(0, len(candidates), _BATCH):
+            batch = candidates[start : start + _BATCH]
+            log_odds, labels = predict(_stack([without_features(x, [*removed, f], baseline) for f in batch]))
+            parts.append((-log_odds if predicted else log_odds, labels != predicted))
+        moved, flips = zip(*parts, strict=True)
+        return np.concatenate(moved), np.concatenate(flips)
+
+    candidates, removed, flipped = _present_features(x, baseline), list[int](), False
+    while candidates and not flipped and len(removed) < max_features:
+        moved, flips = effects(removed, candidates)
+        order = np.argsort(-np.where(flips, np.inf, moved), kind="stable")
+        removed.append(candidates[order[0]])
+        flipped = bool(flips[order[0]])
+        candidates = [candidates[i] for i in order[1 : _MAX_TRIED + 1]]
     if flipped:
         for feature in removed[:-1]:
             fewer = [f for f in removed if f != feature]
             if bool(predict(without_features(x, fewer, baseline))[1][0]) != predicted:
                 removed = fewer
     return np.array(removed, dtype=np.intp), flipped, without_features(x, removed, baseline)
+
+
+def _present_features(x: Any, baseline: Floats | None) -> list[int]:
+    """The features that are observed and would change if they were removed."""
+    values = x.toarray()[0] if issparse(x) else x[0]
+    reference = 0.0 if baseline is None else baseline.astype(values.dtype)
+    return [int(f) for f in np.flatnonzero((values != reference) & ~np.isnan(values))]
 
 
 def without_features(x: Any, features: Any, baseline: Floats | None) -> Any:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sdgs.explanation._explanation import Explanation
     from sdgs.explanation._sample_explanation import SampleExplanation
 
+MIN_SHARE = 0.1  # of the strongest feature or reason; weaker ones are not named
 _MAX_NAMED_ENTRIES = 3  # corrupted or missing entries that a sentence names
 
 
@@ -21,12 +22,10 @@ def describe_sample(sample: "SampleExplanation", unit: str, max_names: int) -> s
     if not by_share.size:
         lines = ["There is no label into which the sample could be decomposed."]
     elif not np.any(np.nan_to_num(sample.sample - sample.baseline)):
-        titles = (_label_title(sample, i) for i in range(by_share.size))
-        lines = [f"{title}: no observed entry of the sample differs from the baseline." for title in titles]
+        lines = ["No observed entry of the sample differs from the baseline."]
     else:
-        lines = [_describe_label(sample, int(i), unit, max_names) for i in by_share]
-        labels = "it" if len(lines) == 1 else "them"
-        lines.append(f"{_percent(1 - float(sample.shares.sum()))} of the sample is not explained by {labels}.")
+        lines = [_describe_label(sample, int(i), unit, max_names) for i in by_share if _explains_something(sample, i)]
+        lines.append(f"{_percent(1 - float(sample.shares.sum()))} of the sample is not explained.")
     if sample.corrupted is not None and sample.corrupted.size:
         n = sample.corrupted.size
         entries = [
@@ -85,7 +84,7 @@ def html_table(samples: Sequence["SampleExplanation"], n_more: int) -> str:
 def _html_rows(sample: "SampleExplanation") -> Iterator[str]:
     for i, label in enumerate(sample.label_names):
         probability = "" if sample.probabilities is None else f"{sample.probabilities[i]:.2f}"
-        features = ", ".join(_feature_title(sample, j) for j in sample.reasons(i))
+        features = ", ".join(_feature_title(sample, j) for j in _named_columns(sample, i, 5))
         yield _html_row(sample.name if i == 0 else "", label, probability, _percent(sample.shares[i]), features)
     note = ""
     if sample.corrupted is not None and sample.corrupted.size:
@@ -111,13 +110,21 @@ def _label_title(sample: "SampleExplanation", i: int) -> str:
     return name if sample.probabilities is None else f"{name} (p = {sample.probabilities[i]:.2f})"
 
 
+def _explains_something(sample: "SampleExplanation", i: int) -> bool:
+    """Whether the share of a label is above 0 % as it is printed; a label may only cancel parts of others."""
+    return round(100 * float(sample.shares[i])) > 0
+
+
 def _describe_label(sample: "SampleExplanation", i: int, unit: str, max_names: int) -> str:
-    title, share = _label_title(sample, i), sample.shares[i]
-    if share < 0:
-        return f"{title} explains none of the sample: it cancels contributions of other labels ({_percent(share)})."
-    features = ", ".join(_feature_title(sample, j) for j in sample.reasons(i, max_names))
-    details = f", mainly in the {unit} {features}" if features else f"; no {unit} contribute to it"
-    return f"{title} explains {_percent(share)} of the sample{details}."
+    features = ", ".join(_feature_title(sample, j) for j in _named_columns(sample, i, max_names))
+    share = _percent(sample.shares[i])
+    return f"{_label_title(sample, i)} explains {share} of the sample, mainly in the {unit} {features}."
+
+
+def _named_columns(sample: "SampleExplanation", i: int, n: int) -> list[int]:
+    """The columns to name for a label, at most ``n``."""
+    evidence = sample.evidence()[i]
+    return [int(j) for j in sample.reasons(i, n) if evidence[j] >= MIN_SHARE * evidence.max()]
 
 
 def _feature_title(sample: "SampleExplanation", j: Any) -> str:

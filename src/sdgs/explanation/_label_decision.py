@@ -47,6 +47,12 @@ class LabelDecision:
     def text(self) -> str:
         """The decision in one sentence."""
         p = f"p = {format_probability(self.probability)}"
+        if self.rule == "top" and self.n_predicted == 1:
+            return (
+                f"It is the most probable label ({p})."
+                if self.predicted
+                else (f"It is not the most probable label ({p}, rank {self.rank}).")
+            )
         if self.rule == "top":
             place = "one" if self.predicted else "none"
             return f"It is {place} of the {self.n_predicted} most probable labels ({p}, rank {self.rank})."
@@ -59,6 +65,8 @@ class LabelDecision:
         if self.probability == self.threshold:
             side = "equals"
         threshold = format_probability(self.threshold)
+        if p == f"p = {threshold}" and self.probability != self.threshold:
+            p, threshold = f"p = {self.probability:.4f}", f"{self.threshold:.4f}"
         if self.rule == "threshold":
             return f"{p} {side} the threshold {threshold}."
         assert self.value_with is not None

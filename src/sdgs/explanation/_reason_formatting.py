@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sdgs._utils._validation import check_choice, check_int
+from sdgs.explanation._formatting import MIN_SHARE
 from sdgs.explanation._label_decision import format_probability
 from sdgs.explanation._ranked_reasons import (
     ComponentReason,
@@ -22,35 +23,37 @@ if TYPE_CHECKING:
     from sdgs.explanation._sample_reasons import LogOddsParts, SampleReasons
 
 _MINUS = "\N{MINUS SIGN}"
-MIN_SHARE = 0.1  # of the strongest reason of its kind; weaker ones are not named
 
 
-def describe_reasons(sample: "SampleReasons", unit: str, max_names: int) -> str:
-    """The reasons of all explained labels of a sample, one paragraph per label."""
+def describe_reasons(sample: "SampleReasons", unit: str, max_names: int, first_sample: int) -> str:
+    """The reasons of all explained labels of a sample: one line per label, followed by indented lines."""
     if not sample.labels.size:
         return "No label is predicted. Pass labels to explain why one is not."
     parts = sample.parts()
     order = np.argsort(-sample.probabilities, kind="stable")
-    return "\n".join(" ".join(_sentences(sample, parts, int(i), unit, max_names)) for i in order)
+    return "\n".join("\n  ".join(_sentences(sample, parts, int(i), unit, max_names, first_sample)) for i in order)
 
 
-def _sentences(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int) -> Iterator[str]:
+def _sentences(
+    sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int, first_sample: int
+) -> Iterator[str]:
     is_predicted = bool(sample.predicted[i])
     verb = "is predicted" if is_predicted else "is not predicted"
     title = f"{sample.label_names[i]} {verb} (p = {format_probability(sample.probabilities[i])})"
     reasons = named_features(sample, parts, i, max_names, against=not is_predicted)
-    opposed = named_features(sample, parts, i, max_names, against=is_predicted)
-    because = f" because of the {unit} {_enumerate(sample, reasons)}" if reasons else ""
-    despite = ""
+    because = [f"the {unit} {_enumerate(sample, reasons)}"] if reasons else []
+    by_features = float(parts.features[i].sum() + parts.features_through_components[i].sum())
+    by_neighbours = float(parts.neighbours[i].sum())
+    if abs(by_neighbours) > abs(by_features) and (by_neighbours > 0) == is_predicted:
+        because.insert(0, f"similar training samples ({signed(by_neighbours)} together)")
+    yield f"{title}{' because of ' if because else ''}{' and '.join(because)}."
+    opposed = named_features(sample, parts, i, (max_names + 1) // 2, against=is_predicted)
     if opposed:
-        what = "" if reasons else f"the {unit} "
-        verb = "speaks" if len(opposed) == 1 else "speak"
-        despite = f"; {what}{_enumerate(sample, opposed)} {verb} {'against' if is_predicted else 'for'} it"
-    yield f"{title}{because}{despite}."
+        yield f"{'Against' if is_predicted else 'For'} it: {_enumerate(sample, opposed)}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
     neighbours = named_neighbours(sample, parts, i, max_names)
     if neighbours:
-        yield f"Similar training samples: {', '.join(_neighbour(neighbour) for neighbour in neighbours)}."
+        yield f"Similar training samples: {', '.join(_neighbour(neighbour, first_sample) for neighbour in neighbours)}."
     components = named_components(sample, parts, i, max_names)
     if components:
         names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
@@ -89,26 +92,12 @@ def _largest_feature(parts: "LogOddsParts", i: int) -> float:
 
 
 def _enumerate(sample: "SampleReasons", reasons: Iterable[FeatureReason]) -> str:
-    return ", ".join(f"{feature_title(sample, reason)} ({signed(reason.part)})" for reason in reasons)
+    return ", ".join(f"{sample.feature_title(reason.feature)} ({signed(reason.part)})" for reason in reasons)
 
 
-def feature_title(sample: "SampleReasons", reason: FeatureReason) -> str:
-    """The name of a feature, with a word for the sign of its value relative to the baseline."""
-    word = value_word(sample, reason)
-    return f"{word} {reason.name}" if word else str(reason.name)
-
-
-def value_word(sample: "SampleReasons", reason: FeatureReason) -> str:
-    """The word for the sign of the value of a feature relative to the baseline; empty for a positive one without it."""
-    baseline = sample.terms.baseline
-    if baseline is None:
-        return "negative" if reason.value < 0 else ""
-    return "low" if reason.value < baseline[reason.feature] else "high"
-
-
-def _neighbour(neighbour: Any) -> str:
+def _neighbour(neighbour: NeighbourReason, first_sample: int) -> str:
     labels = ", ".join(map(str, neighbour.labels)) or "no label"
-    return f"{neighbour.sample} ({labels}) {signed(neighbour.part)}"
+    return f"{first_sample + neighbour.sample} ({labels}) {signed(neighbour.part)}"
 
 
 def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str:
@@ -162,10 +151,7 @@ def reasons_frame(explanation: "PredictionExplanation", by: str, max_reasons: in
         "component": ["sample", "label", "kind", "name", "part"],
         "label": ["sample", "label", "probability", "log_odds", "predicted", *_KINDS, "decision"],
     }[by]
-    frame = pd.DataFrame(rows, columns=columns)
-    for name in ("sample", "label"):
-        frame[name] = frame[name].astype(object)
-    return frame
+    return pd.DataFrame(rows, columns=columns)
 
 
 _KINDS = ("base", "features", "components", "neighbours")

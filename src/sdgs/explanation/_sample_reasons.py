@@ -226,7 +226,19 @@ class SampleReasons:
         """The training samples with the largest parts in the log-odds of the label at position ``i``."""
         return top_neighbours(self, self.parts(), i, n)
 
-    def text(self, *, unit: str = "features", max_names: int = 5) -> str:
+    def value_word(self, feature: int) -> str:
+        """The word for the value of a feature relative to the baseline; empty for a positive value without baseline."""
+        value, baseline = self.sample[feature], self.terms.baseline
+        if baseline is None:
+            return "negative" if value < 0 else ""
+        return "low" if value < baseline[feature] else "high"
+
+    def feature_title(self, feature: int) -> str:
+        """The name of a feature, with a word for its value."""
+        word, name = self.value_word(feature), str(self.terms.feature_names[feature])
+        return f"{word} {name}" if word else name
+
+    def text(self, *, unit: str = "features", max_names: int = 5, first_sample: int = 0) -> str:
         """The reasons of each label in sentences.
 
         What adds less than a tenth of the strongest reason of its kind is left out.
@@ -237,8 +249,10 @@ class SampleReasons:
             What to call the features, such as ``"words"``.
         max_names : int, default=5
             The maximum number of features, components and training samples to name per label.
+        first_sample : int, default=0
+            The number of the first training sample, such as 1 for numbers of rows in a file.
         """
-        return describe_reasons(self, unit, check_int(max_names, "max_names", minimum=1))
+        return describe_reasons(self, unit, check_int(max_names, "max_names", minimum=1), first_sample)
 
     def plot(self, i: int = 0, *, kind: str = "waterfall", ax: Any = None, **options: Any) -> Any:
         """Draw the parts of the log-odds of the label at position ``i``.

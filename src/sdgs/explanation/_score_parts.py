@@ -5,13 +5,12 @@ kernel with landmarks. The norm of the code of label i is u_i^T b_i with u_i = b
 component of label i is v_i^T b_i, with v_i the weights of b_i plus the weight of the norm times u_i.
 
 The code is linear in z too, as long as the groups of b stay as long as they are. With A the coordinates of the groups
-that are not zero, and g = C_A (z - b C) the correlations with the residual, the code solves
+that are not zero, an optimal code solves
 
-.. math:: (C_A C_A^T + D) b_A = C_A z, \qquad D b_A = g
+.. math:: b_A = (C_A C_A^T + \alpha D)^{-1} C_A z, \qquad D = \operatorname{diag}(1 / \|b_i\|)
 
-At an exact solution g_i = alpha b_i / ||b_i||, and D is diagonal: alpha / ||b_i||. :func:`_penalty_matrix` adds a
-correction of rank one per group, as small as the duality gap, so that the equations hold for the code as it is. So what
-the components add is split over features as well: v^T (C_A C_A^T + D)^-1 C_A z.
+So what the components add is split over features as well: (v^T (C_A C_A^T + alpha D)^-1) C_A z. Because the code has a
+duality gap, the weights in brackets get the smallest change for which the parts sum to v^T b.
 
 Sums are over observed entries. A missing entry of z is filled with that of b C, so that what its weight adds is a part
 of the components: no reason is ever a value that the sample does not have.
@@ -23,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq, solve
 from scipy.sparse import issparse
 
 from sdgs._utils._validation import has_missing
@@ -197,6 +195,9 @@ def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, a
     """What each feature adds through the code, (m, q)."""
     if not v.any():  # nothing is read from the code, or it is empty
         return np.zeros((len(v), sample.features.size))
+    if alpha == 0:  # least squares, computed as coding does it
+        inverse = dictionary.pinv[np.ix_(sample.features, sample.coordinates)]
+        return np.asarray(v @ inverse.T * sample.values)
     C, b = dictionary.C_float64[sample.coordinates], sample.code
     if sample.missing.size:
         observed = np.delete(C, sample.missing, axis=1)
@@ -204,22 +205,23 @@ def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, a
     else:
         gram = dictionary.gram_of(sample.coordinates)
     C = C[:, sample.features]
-    g = C @ sample.values - gram @ b
-    matrix = gram + _penalty_matrix(g, sample, dictionary.groups, alpha)
-    # With alpha = 0 the code has the smallest norm, and subspaces may share directions.
-    inverse_times_v = lstsq(matrix.T, v.T)[0] if alpha == 0 else solve(matrix.T, v.T)
-    return np.asarray((inverse_times_v.T @ C) * sample.values)
-
-
-def _penalty_matrix(g: Floats, sample: ReadSample, groups: NDArray[np.int64], alpha: float) -> Floats:
-    """D (a, a) with D b = g: alpha / ||b_i|| on the diagonal of group i, plus (g_i - alpha u_i) u_i^T / ||b_i||."""
-    b = sample.code
-    label_of = np.repeat(np.arange(groups.size - 1), np.diff(groups))[sample.coordinates]
+    label_of = np.repeat(np.arange(dictionary.groups.size - 1), np.diff(dictionary.groups))[sample.coordinates]
     _, group = np.unique(label_of, return_inverse=True)
-    norms = _group_norms(b, group)[group]
-    u = b / norms
-    same_group = group[:, None] == group
-    return np.asarray(np.diag(alpha / norms) + same_group * np.outer(g - alpha * u, u / norms))
+    # (gram + alpha D)^-1 = s (s gram s + alpha I)^-1 s with s the square roots of the norms, which may be tiny.
+    s = np.sqrt(_group_norms(b, group)[group])
+    weights = s * _solve(s[:, None] * gram * s + alpha * np.eye(b.size), (s * v).T).T
+    correlations = C @ sample.values
+    size = np.abs(correlations).max() or 1.0
+    direction = correlations / size
+    weights += np.outer(v @ (b / size) - weights @ direction, direction) / (direction @ direction or 1.0)
+    return np.asarray(weights @ C * sample.values)
+
+
+def _solve(matrix: Floats, right_side: Floats) -> Floats:
+    try:
+        return np.asarray(np.linalg.solve(matrix, right_side))
+    except np.linalg.LinAlgError:  # alpha is lost in rounding, and subspaces share directions
+        return np.asarray(np.linalg.lstsq(matrix, right_side)[0])
 
 
 def _group_norms(b: Floats, group: Integers) -> Floats:

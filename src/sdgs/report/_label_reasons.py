@@ -11,7 +11,6 @@ from sdgs.explanation._reason_formatting import (
     named_components,
     named_features,
     named_neighbours,
-    value_word,
 )
 from sdgs.report._page_values import FeatureNames, encode_images, rounded
 
@@ -47,7 +46,7 @@ def _values_of_label(
         "features": [
             [
                 names.position(reason.feature, reason.name),
-                value_word(sample, reason),
+                sample.value_word(reason.feature),
                 *rounded([reason.value, reason.part]),
             ]
             for reason in features

@@ -303,6 +303,54 @@ FORGERIES = {
     ),
     "a threshold too many": (lambda _, arrays: arrays.update(thresholds=np.ones(4)), "thresholds has shape"),
     "an array too many": (lambda _, arrays: arrays.update(more=np.ones(4)), "unexpected array 'more'"),
+    "no out-of-fold probabilities": (
+        lambda _, arrays: arrays.pop("out_of_fold.probabilities"),
+        "out_of_fold.probabilities is missing",
+    ),
+    "no out-of-fold rows": (lambda _, arrays: arrays.pop("out_of_fold.rows"), "out_of_fold.rows is missing"),
+    "out-of-fold probabilities of too few labels": (
+        lambda _, arrays: arrays.update({"out_of_fold.probabilities": arrays["out_of_fold.probabilities"][:, :2]}),
+        "out_of_fold.probabilities has shape",
+    ),
+    "out-of-fold probabilities of too few samples": (
+        lambda _, arrays: arrays.update({"out_of_fold.probabilities": arrays["out_of_fold.probabilities"][1:]}),
+        "out_of_fold.probabilities has shape",
+    ),
+    "out-of-fold probabilities above 1": (
+        lambda _, arrays: arrays["out_of_fold.probabilities"].fill(1.5),
+        "must be float32, between 0 and 1",
+    ),
+    "out-of-fold probabilities below 0": (
+        lambda _, arrays: arrays["out_of_fold.probabilities"].fill(-0.5),
+        "must be float32, between 0 and 1",
+    ),
+    "out-of-fold probabilities that are NaN": (
+        lambda _, arrays: arrays["out_of_fold.probabilities"].fill(np.nan),
+        "out_of_fold.probabilities has entries that are not finite",
+    ),
+    "out-of-fold probabilities in double precision": (
+        lambda _, arrays: arrays.update(
+            {"out_of_fold.probabilities": arrays["out_of_fold.probabilities"].astype(np.float64)}
+        ),
+        "must be float32",
+    ),
+    "out-of-fold rows that are no training samples": (
+        lambda _, arrays: arrays["out_of_fold.rows"].__setitem__(-1, 60),
+        "out_of_fold.rows is out of range",
+    ),
+    "out-of-fold rows that repeat": (
+        lambda _, arrays: arrays["out_of_fold.rows"].__setitem__(1, 0),
+        "out_of_fold.rows must be ascending",
+    ),
+    "out-of-fold rows of no sample": (
+        lambda _, arrays: arrays.update(
+            {
+                "out_of_fold.rows": np.zeros(0, dtype=np.int64),
+                "out_of_fold.probabilities": np.zeros((0, 3), dtype=np.float32),
+            }
+        ),
+        "must be ascending, and at least one",
+    ),
     "labels read from the middle": (
         lambda document, _: document["readout"].update(read_from={"tuple": ["code"]}),
         "read_from must be the first of sample, code, norms",

@@ -41,6 +41,7 @@ from sdgs.persistence.codecs._json_values import (
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
+from sdgs.readout._out_of_fold import OutOfFold
 
 FORMAT = "sdgs-model"
 VERSION = 1
@@ -129,6 +130,8 @@ def _encode_model(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays["calibration.slope"], arrays["calibration.offset"] = model._calibration.slope, model._calibration.offset
         if decision.thresholds is not None:
             arrays["thresholds"] = decision.thresholds
+        arrays["out_of_fold.probabilities"] = model._out_of_fold.probabilities
+        arrays["out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
     return document, arrays
@@ -156,8 +159,11 @@ def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
         decode_pipeline(content, f"pipeline{i}.", arrays, p, k, has_ridge=readout is not None)
         for i, content in enumerate(pipelines)
     ]
+    model._out_of_fold = None
     if readout is not None:
         _decode_readout(model, readout, k, arrays)
+        n = model._pipelines[0].features.decomposition.shape[0]
+        model._out_of_fold = _decode_out_of_fold(n, k, arrays)
     elif len(pipelines) > 1 or model.readout != "norm":
         raise ValueError('without a ridge regression it must have one pipeline, and readout="norm".')
     model._set_attributes(model._pipelines[0])
@@ -289,3 +295,14 @@ def _decode_readout(model: Any, content: Any, k: int, arrays: CheckedArrays) -> 
         check_int(top, "top", minimum=1)
     metric = check_choice(metric, "metric", TARGET_METRICS)
     model._decision = Decision(metric, check_bool(at_least_one), thresholds, top)
+
+
+def _decode_out_of_fold(n: int, k: int, arrays: CheckedArrays) -> OutOfFold:
+    """The out-of-fold probabilities of some of ``n`` training samples."""
+    rows = arrays.indices("out_of_fold.rows", n)
+    if rows.size == 0 or (np.diff(rows) <= 0).any():
+        raise ValueError("out_of_fold.rows must be ascending, and at least one.")
+    P = arrays.take("out_of_fold.probabilities", "f", rows.size, k)
+    if P.dtype != np.float32 or P.min() < 0 or P.max() > 1:
+        raise ValueError("out_of_fold.probabilities must be float32, between 0 and 1.")
+    return OutOfFold(P, rows.astype(np.intp, copy=False))

@@ -57,8 +57,11 @@ function reasonImages(reason, sample) {
 
 function reasonSentence(reason) {
   const strongest = reason.features.filter(entry => entry[3] > 0 === reason.predicted).sort((a, b) => Math.abs(b[3]) - Math.abs(a[3]));
-  const names = strongest.slice(0, 3).map(titleOf).join(", ");
-  return ` is ${reason.predicted ? "" : "not "}predicted${names ? ` because of ${names}` : ""}.`;
+  const because = strongest.length ? [strongest.slice(0, 3).map(titleOf).join(", ")] : [];
+  const [, features, components, neighbours] = reason.sums;
+  const favour = neighbours > 0 === reason.predicted;
+  if (favour && Math.abs(neighbours) > Math.abs(features + components)) because.unshift("similar training samples");
+  return ` is ${reason.predicted ? "" : "not "}predicted${because.length ? ` because of ${because.join(" and ")}` : ""}.`;
 }
 
 function reasonBlock(reason, cell, sample, open) {

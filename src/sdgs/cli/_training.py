@@ -1,0 +1,89 @@
+"""Fitting a model to a file with labels: what `sdgs fit` and `sdgs audit` share."""
+
+import ast
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+import sdgs
+from sdgs.cli._console import exit_with_error, note, progress_bar
+from sdgs.cli._info import MAX_LABELS
+
+_CONSTANTS = {"none": None, "true": True, "false": False}
+_MAX_LABELS_NAMED = 10
+
+
+def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
+    """An unfitted model with the given parameters."""
+    model: Any = (sdgs.SDGSClassifierCV if cv else sdgs.SDGSClassifier)(random_state=seed, n_jobs=jobs)
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip()
+        parameters = list(model.get_params())
+        if not equals or name not in parameters:
+            similar = ", ".join(get_close_matches(name, parameters) or parameters)
+            problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. Similar: {similar}."
+            raise typer.BadParameter(problem, param_hint="--set")
+        model.set_params(**{name: _parse_value(text.strip())})
+    try:
+        model._check_parameters()
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None
+    return model
+
+
+def _parse_value(text: str) -> Any:
+    """A number, a tuple, None, True or False; else the text itself."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
+        return text
+
+
+def samples_with_labels(data: Any, file: Path) -> tuple[Any, Any, NDArray[np.intp]]:
+    """Samples without missing labels, their labels, and which rows of the file they are.
+
+    Labels are sparse, because one dense column would be a target of classes.
+    """
+    from scipy.sparse import csr_array
+
+    from sdgs.datasets._statistics import complete_samples
+
+    if data.Y is None:
+        exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
+    complete = complete_samples(data.Y)
+    if not complete.all():
+        note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
+    Y = data.Y[complete].astype(np.int8)
+    counts = Y.sum(axis=0, dtype=int)
+    if counts.size > MAX_LABELS:
+        exit_with_error(
+            f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
+            f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
+        )
+    for count, problem in (
+        (0, "no sample has these labels, which cannot be learnt"),
+        (len(Y), "all samples have these labels, which carry no information"),
+    ):
+        names = [name for name, n in zip(data.label_names, counts, strict=True) if n == count]
+        if names and len(names) < len(data.label_names):
+            more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
+            note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
+    X = data.X if complete.all() else data.X[complete]
+    return X, csr_array(Y), np.flatnonzero(complete)
+
+
+def train(model: Any, X: Any, Y: Any) -> None:
+    """Fit a model, with a bar."""
+    try:
+        with progress_bar("Training", 1) as show:
+            model._progress = show
+            model.fit(X, Y)
+    except ValueError as error:
+        exit_with_error(str(error))

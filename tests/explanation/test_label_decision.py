@@ -1,0 +1,91 @@
+"""Why a label is predicted: the rule that is named decides as the model does."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sdgs.explanation._label_decision import explain_decision
+from sdgs.readout._decision import Decision
+
+PROBABILITIES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 6)), elements=st.floats(0.001, 0.999))
+
+
+def explain(decision, P, label):
+    return explain_decision(decision, P[0], decision.decide(P)[0], label)
+
+
+@pytest.mark.parametrize("metric", ["f1", "accuracy", "hamming_loss"])
+@given(P=PROBABILITIES)
+def test_labels_above_the_stated_threshold_are_those_that_are_predicted(metric, P):
+    decision = Decision(metric)
+    for label, is_predicted in enumerate(decision.decide(P)[0]):
+        reason = explain(decision, P, label)
+        assert reason.predicted == is_predicted
+        if metric == "hamming_loss":
+            assert is_predicted == (P[0, label] >= reason.threshold)
+        elif reason.threshold > P[0].max() or decision.decide(P).any():
+            assert is_predicted == (P[0, label] > reason.threshold) or np.isclose(P[0, label], reason.threshold)
+
+
+@given(P=PROBABILITIES)
+def test_the_expected_measure_is_no_better_the_other_way(P):
+    for metric in ("f1", "accuracy", "hamming_loss"):
+        for label in range(P.shape[1]):
+            reason = explain(Decision(metric, at_least_one=metric != "hamming_loss"), P, label)
+            sign = -1 if metric == "hamming_loss" else 1
+            gain = sign * (reason.value_with - reason.value_without)
+            other_is_empty = reason.n_predicted == 1 and reason.predicted and metric != "hamming_loss"
+            if not other_is_empty:
+                assert gain >= -1e-12 if reason.predicted else gain <= 1e-12
+
+
+def test_expected_values_of_a_small_case():
+    P = np.array([[0.9, 0.4, 0.1]])
+    reason = explain(Decision("f1", at_least_one=True), P, 1)
+    # {0} has 2 * 0.9 / (1 + 1.4) = 0.75, and {0, 1} has 2 * 1.3 / (2 + 1.4) = 0.765.
+    assert reason.predicted
+    assert reason.rule == "expected"
+    assert reason.value_without == pytest.approx(0.75)
+    assert reason.value_with == pytest.approx(2.6 / 3.4)
+    assert reason.threshold == pytest.approx(1.3 / 3.4)
+    assert reason.rank == 2
+    assert reason.text() == (
+        "p = 0.40 is above 0.38, half of the best expected F1: the expected F1 of the set is 0.765 with it and 0.75 "
+        "without it."
+    )
+    accuracy = explain(Decision("accuracy", at_least_one=True), P, 1)
+    assert accuracy.value_without == pytest.approx(0.75 / 1.25)
+    hamming = explain(Decision("hamming_loss"), P, 1)
+    assert hamming.value_with == pytest.approx((0.1 + 0.6 + 0.1) / 3)
+    assert hamming.value_without == pytest.approx((0.1 + 0.4 + 0.1) / 3)
+    assert hamming.text().startswith("p = 0.40 is below 0.50: the expected Hamming loss")
+
+
+def test_the_empty_set_competes_where_it_may():
+    P = np.array([[0.1, 0.05]])
+    reason = explain(Decision("f1"), P, 0)
+    assert not reason.predicted
+    assert reason.value_without == pytest.approx(0.9 * 0.95)  # no label is there
+    assert reason.value_with == pytest.approx(0.2 / 1.15)
+    assert reason.text() == "p = 0.10: the expected F1 of the set is 0.174 with it and 0.855 without it."
+
+
+def test_thresholds_ranks_and_the_most_probable_label():
+    P = np.array([[0.3, 0.2, 0.6]])
+    by_label = Decision("f1", thresholds=np.array([0.25, 0.5, 0.7]))
+    assert explain(by_label, P, 0).text() == "p = 0.30 is above the threshold 0.25."
+    assert explain(by_label, P, 2).text() == "p = 0.60 is below the threshold 0.70."
+    assert explain(Decision("f1", thresholds=np.asarray(0.3)), P, 0).text() == "p = 0.30 equals the threshold 0.30."
+    close = Decision("f1", thresholds=np.asarray(0.301))
+    assert explain(close, P, 0).text() == "p = 0.3000 is below the threshold 0.3010."
+    filled = Decision("f1", at_least_one=True, thresholds=np.asarray(0.9))
+    assert explain(filled, P, 2).text().startswith("p = 0.60 alone would not suffice, but it is the most probable")
+    assert explain(filled, P, 0).rule == "most probable"
+    assert not explain(filled, P, 0).predicted
+    top = Decision("f1", top=2)
+    assert explain(top, P, 0).text() == "It is one of the 2 most probable labels (p = 0.30, rank 2)."
+    assert explain(top, P, 1).text() == "It is none of the 2 most probable labels (p = 0.20, rank 3)."
+    assert explain(Decision("f1", top=1), P, 2).text() == "It is the most probable label (p = 0.60)."
+    assert explain(Decision("f1", top=1), P, 0).text() == "It is not the most probable label (p = 0.30, rank 2)."
