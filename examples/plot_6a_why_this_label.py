@@ -34,7 +34,8 @@ tickets.loc[["T-10331"], ["plan", "channel", "tags"]]
 # The model computes the log-odds of each label as a sum, so that every feature has an exact part in it.
 # ``explain_prediction`` names the largest parts, and says by which rule the label was decided.
 reasons = model.explain_prediction(ticket)[0]
-print(reasons.text(unit="words"))
+for line in reasons.text(unit="words").splitlines():
+    print(fill(line, 90))
 
 # %%
 # The same as a plot. It begins with the base, the log-odds of *shipping* in a ticket without any words. Words that
@@ -79,7 +80,8 @@ print(model.counterfactual(ticket, "shipping")[0])
 # Why *not* a label? Damaged goods are often a matter of a refund, but this ticket has too few words about one: the sum
 # begins far below zero.
 not_refund = model.explain_prediction(ticket, ["refund"])[0]
-print(not_refund.text(unit="words"))
+for line in not_refund.text(unit="words").splitlines():
+    print(fill(line, 90))
 display = not_refund.plot()
 
 # %%
