@@ -1,4 +1,4 @@
-"""Import the claims of a run of `make bench` into docs/results/speed.csv.
+"""Import the claims of a run of `make bench`, or of another benchmark, into docs/results/speed.csv.
 
 ``python docs/import_benchmarks.py BENCHMARKS.JSON SOURCE`` replaces all rows of the subjects that the run has measured.
 ``SOURCE`` is a row of docs/results/sources.csv. Then run `make results`.
@@ -16,9 +16,10 @@ RULES = {"at most": "<=", "at least": ">="}
 
 
 def rows_from_run(run, source):
-    """One row per claim."""
+    """One row per claim; a figure without a rule has no goal."""
     for claim in run["claims"]:
-        value, goal = claim["value"], f"{RULES[claim['rule']]} {claim['bound']:g}"
+        value = claim["value"]
+        goal = f"{RULES[claim['rule']]} {claim['bound']:g}" if "rule" in claim else ""
         rounded = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
         yield claim["subject"], claim["quantity"], claim["case"], rounded, "", claim["unit"], goal, source
 

@@ -1,5 +1,7 @@
 """What tests of several folders share."""
 
+import inspect
+import sys
 import warnings
 from copy import copy
 from dataclasses import replace
@@ -58,3 +60,34 @@ def assert_same_subspaces(expected, actual, max_angle=1e-6):
     for C, D in zip(expected, map(to_host, actual), strict=True):
         assert C.shape == D.shape
         assert len(C) == 0 or subspace_angles(C.T, D.T).max() < max_angle
+
+
+class _Interrupter:
+    """Raises an exception at the ``point``-th call of a Python function of this package.
+
+    Not in generators, because Python ignores exceptions while it deletes one.
+    """
+
+    def __init__(self, point, exception):
+        self.n_calls, self.point, self.exception = 0, point, exception
+
+    def __call__(self, frame, event, argument):  # noqa: ARG002
+        code = frame.f_code
+        if event == "call" and "/sdgs/" in code.co_filename and not code.co_flags & inspect.CO_GENERATOR:
+            self.n_calls += 1
+            if self.n_calls == self.point:
+                raise self.exception
+
+
+def interrupted(work, point=None, exception=None):
+    """Do ``work()``, which is interrupted at the ``point``-th call of a function of this package, if one is given.
+
+    Returns the number of calls.
+    """
+    interrupter = _Interrupter(point, exception)
+    sys.setprofile(interrupter)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return interrupter.n_calls

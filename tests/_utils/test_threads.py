@@ -6,6 +6,7 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from helpers import interrupted
 from sdgs._utils._threads import ThreadPool, blas_on_one_thread, n_threads
 
 
@@ -24,15 +25,15 @@ def two_blas_threads():
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_nested_limits_end_with_the_outer_one():
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def inside():
-        with blas_on_one_thread:
+        with blas_on_one_thread():
             pass
         return blas_threads()
 
     assert inside() == {1}
     assert blas_threads() == {2}
-    with pytest.raises(KeyError), blas_on_one_thread:
+    with pytest.raises(KeyError), blas_on_one_thread():
         raise KeyError
     assert blas_threads() == {2}
 
@@ -43,14 +44,14 @@ def test_limits_that_overlap_in_threads_end_with_the_last_one():
     seen = []
 
     def first():
-        with blas_on_one_thread:
+        with blas_on_one_thread():
             first_is_in.wait()
             second_is_in.wait()
         first_is_out.wait()
 
     def second():
         first_is_in.wait()
-        with blas_on_one_thread:
+        with blas_on_one_thread():
             second_is_in.wait()
             first_is_out.wait()
             seen.append(blas_threads())
@@ -64,10 +65,26 @@ def test_limits_that_overlap_in_threads_end_with_the_last_one():
 
 
 @pytest.mark.usefixtures("two_blas_threads")
+def test_an_interrupted_beginning_or_end_of_a_limit_leaves_none():
+    @blas_on_one_thread()
+    def inside():
+        with blas_on_one_thread():
+            assert n_threads(None) == 2
+
+    n_calls = interrupted(inside)
+    assert n_calls > 5
+    for point in range(1, n_calls + 1):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(inside, point, KeyboardInterrupt)
+        assert blas_threads() == {2}
+        assert n_threads(None) == 2
+
+
+@pytest.mark.usefixtures("two_blas_threads")
 def test_none_means_as_many_threads_as_blas_has():
     assert n_threads(None) == 2
     assert n_threads(1) == 1
-    with blas_on_one_thread:  # the limit is ours
+    with blas_on_one_thread():  # the limit is ours
         assert n_threads(None) == 2
     with threadpool_limits(1, user_api="blas"):  # this one is the user's
         assert n_threads(None) == 1

@@ -1,7 +1,5 @@
 """A fit that fails or is interrupted leaves the estimator as it was."""
 
-import inspect
-import sys
 import warnings
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from helpers import interrupted
 from sdgs import SDGSClassifier, SDGSClassifierCV
 from sdgs.datasets import make_label_subspaces
 from sdgs.experiments._most_frequent_labels import MostFrequentLabels
@@ -34,34 +33,11 @@ ESTIMATORS = [
 ]
 
 
-class _Interrupter:
-    """Raises an exception at the ``point``-th call of a Python function of this package.
-
-    Not in generators, because Python ignores exceptions while it deletes one.
-    """
-
-    def __init__(self, point, exception):
-        self.n_calls, self.point, self.exception = 0, point, exception
-
-    def __call__(self, frame, event, argument):  # noqa: ARG002
-        code = frame.f_code
-        if event == "call" and "/sdgs/" in code.co_filename and not code.co_flags & inspect.CO_GENERATOR:
-            self.n_calls += 1
-            if self.n_calls == self.point:
-                raise self.exception
-
-
 def _fit(estimator, X, Y, point=None, exception=None):
     """The number of calls in a fit, which is interrupted at one of them."""
-    interrupter = _Interrupter(point, exception)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sys.setprofile(interrupter)
-        try:
-            estimator.fit(X, Y)
-        finally:
-            sys.setprofile(None)
-    return interrupter.n_calls
+        return interrupted(lambda: estimator.fit(X, Y), point, exception)
 
 
 def _output(estimator, X):

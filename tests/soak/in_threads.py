@@ -3,11 +3,11 @@
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from sdgs import SDGSClassifier, SDGSClassifierCV
 from sdgs.datasets import make_label_subspaces
@@ -64,15 +64,19 @@ def _run_with_warm_up(n_tasks, work, n_threads, report):
         _run(range(first, n_tasks), work, n_threads)
 
 
+def _show_nothing(*_, **__):
+    pass
+
+
 @contextmanager
-def _convergence_ignored():
-    """Around all threads, because the filter of warnings belongs to the process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+def _no_warnings():
+    """Around all threads, because filters of warnings belong to the process; scikit-learn's threads exchange them."""
+    with warnings.catch_warnings(), patch("warnings.showwarning", _show_nothing):
+        warnings.simplefilter("ignore")
         yield
 
 
-@_convergence_ignored()
+@_no_warnings()
 def soak_predictions(n_predictions, n_threads, report):
     """Single rows, predicted by models that all threads share."""
     X, sparse, Y = _problem()
@@ -90,7 +94,7 @@ def soak_predictions(n_predictions, n_threads, report):
     _run_with_warm_up(n_predictions, predict, n_threads, report)
 
 
-@_convergence_ignored()
+@_no_warnings()
 def soak_fits(n_fits, n_threads, report):
     """Fits of estimators of every kind at the same time."""
     X, sparse, Y = _problem()

@@ -1,5 +1,6 @@
 """What a process holds: memory, Python objects, open files, threads. None of it may grow with the work done."""
 
+import ctypes
 import gc
 import os
 import resource
@@ -16,7 +17,7 @@ MAX_GROWTH = {"resident": 24 * MIB, "objects": MIB // 4, "files": 0, "threads": 
 
 @dataclass(frozen=True)
 class Usage:
-    """Bytes of resident memory and of Python objects; numbers of open files and threads."""
+    """Bytes of resident memory that is in use and of Python objects; numbers of open files and threads."""
 
     resident: int
     objects: int
@@ -27,7 +28,10 @@ class Usage:
 def measure_usage():
     """What this process holds now."""
     gc.collect()
-    resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    # The C library keeps freed memory in an arena per thread, the more the more threads were interrupted.
+    ctypes.CDLL(None).malloc_trim(0)
+    pages, of_files = map(int, Path("/proc/self/statm").read_text().split()[1:3])
+    resident = (pages - of_files) * resource.getpagesize()
     return Usage(
         resident, tracemalloc.get_traced_memory()[0], len(os.listdir("/proc/self/fd")), threading.active_count()
     )

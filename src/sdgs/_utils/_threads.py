@@ -7,9 +7,9 @@ processes use the cores, and they gain little on small matrices. So results do n
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ContextDecorator
+from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,7 +34,7 @@ def n_threads(n_jobs: int | None) -> int:
     if get_active_backend()[0].nesting_level:
         return 1
     number = int(effective_n_jobs(None))
-    return number if number > 1 else blas_on_one_thread.outside()
+    return number if number > 1 else _blas_limit.outside()
 
 
 @cache
@@ -45,31 +45,53 @@ def _blas_libraries() -> list[LibController]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-class _BlasOnOneThread(ContextDecorator):
-    """Context manager and decorator. Calls may be nested and overlap in several threads: the last end restores."""
+class _BlasLimit:
+    """BLAS has one thread while there are calls; they may be nested and overlap in threads, and the last end restores.
+
+    An interrupted beginning or end can be repeated. The lock is reentrant, because a garbage collection may end a call.
+    """
 
     def __init__(self) -> None:
-        self._lock, self._depth = Lock(), 0
-        self._numbers: list[int] = []
+        self._lock, self._calls = RLock(), set[object]()
+        self._numbers: list[int] | None = None  # of threads without the limit, while there is one
 
     def outside(self) -> int:
         """The number of threads that BLAS has where this does not limit it."""
         with self._lock:
-            numbers = self._numbers if self._depth else [library.num_threads for library in _blas_libraries()]
+            numbers = self._numbers or [library.num_threads for library in _blas_libraries()]
             return max(numbers, default=cpu_count())
 
-    def __enter__(self) -> None:
+    def begin(self, call: object) -> None:
         with self._lock:
-            if self._depth == 0:
+            if self._numbers is None:
                 self._numbers = [library.num_threads for library in _blas_libraries()]
                 _set_numbers([1] * len(self._numbers))
-            self._depth += 1
+            self._calls.add(call)
 
-    def __exit__(self, *_: Any) -> None:
+    def end(self, call: object) -> None:
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
+            self._calls.discard(call)
+            if not self._calls and self._numbers is not None:
                 _set_numbers(self._numbers)
+                self._numbers = None
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
+    """Context manager and decorator: BLAS has one thread inside, and afterwards as many as before."""
+    call = object()
+    try:
+        _blas_limit.begin(call)
+        yield
+    finally:
+        try:
+            _blas_limit.end(call)
+        except BaseException:  # such as Ctrl-C
+            _blas_limit.end(call)
+            raise
 
 
 def _set_numbers(numbers: Sequence[int]) -> None:
@@ -83,9 +105,6 @@ def _release(library: Any) -> None:
     """Let any thread set OpenBLAS: in threadpoolctl 3.7 and newer only the first that did so can, until it releases."""
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread(force=True)
-
-
-blas_on_one_thread = _BlasOnOneThread()
 
 
 class ThreadPool:

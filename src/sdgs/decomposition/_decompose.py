@@ -156,5 +156,5 @@ def _decompose_here(X: Any, problem: Problem) -> Decomposition:
     if issparse(X) and problem.is_solved_dense(X.dtype):
         X = X.toarray()
     kind = SparseAlternation if issparse(X) else DenseAlternation if on_host(X) else ArrayApiAlternation
-    with blas_on_one_thread:
+    with blas_on_one_thread():
         return minimise(kind(X, problem), problem.open_checkpoint(partial(fingerprint, X)))

@@ -44,5 +44,5 @@ def decompose(X: DaskRows, problem: Problem) -> Decomposition:
     """The decomposition of a Dask array; workers hold the rows while it runs."""
     check_solver(problem.solver)
     checkpoint = problem.open_checkpoint(X.fingerprint)
-    with blas_on_one_thread, ActorPool(X, dense=problem.is_solved_dense(X.dtype)) as pool:
+    with blas_on_one_thread(), ActorPool(X, dense=problem.is_solved_dense(X.dtype)) as pool:
         return minimise(DistributedAlternation(X.dtype, pool, problem), checkpoint)

@@ -76,7 +76,7 @@ class TrainingActor:
         """The largest magnitude of all entries."""
         return self._largest
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def initialise(self, problem: Problem, scale: Any) -> tuple[float, list[float]]:
         """Initialise the state, and return the energy of all rows and of the rows of each label."""
         if self._sparse:
@@ -90,7 +90,7 @@ class TrainingActor:
             )
         return self._state.total, self._state.energies
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def gram_products(
         self, subspaces: Mapping[int, Array], labels: Sequence[int], bases: Mapping[int, Array] | None
     ) -> list[Array]:
@@ -109,7 +109,7 @@ class TrainingActor:
                 state.add_start(state.rows[i])
         return [state.gram_times(i, state.gaussian_matrix(i)) for i in labels]
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def residual_candidates(self, subspaces: Mapping[int, Array]) -> SortedSample:
         """Project onto new subspaces, then return a sample of the magnitudes of the K largest residual entries."""
         self._project(subspaces)
@@ -123,7 +123,7 @@ class TrainingActor:
         """The magnitudes of the candidates between two bounds."""
         return numbers_between(np.abs(self._values), low, high)
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def set_residual(self, size: int) -> float:
         """S := the ``size`` largest candidates; returns the error of these rows."""
         order = np.argsort(self._indices[:size])
@@ -131,13 +131,13 @@ class TrainingActor:
         self._state.sweeps += 1
         return self._state.error()
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def factors(self) -> list[tuple[Array, Array]]:
         """For the coefficients of each label: the triangular QR factor, and the sum of the rows."""
         in_float64 = (U.astype(np.float64, copy=False) for U in self._state.U)
         return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in in_float64]
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def coefficients(self, rotations: Sequence[Array] | None = None) -> list[Array]:
         """The coefficients of each label, rotated if rotations are given."""
         if rotations is None:
@@ -148,7 +148,7 @@ class TrainingActor:
         """Flat indices and values of S."""
         return self._state.S_indices, self._state.S_values
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def restore(self, U: Sequence[Array], C: Array, indices: Indices, values: Array, sweeps: int) -> None:
         """Continue from a state after ``sweeps`` sweeps."""
         flat = np.concatenate([part.reshape(-1) for part in U])

@@ -281,7 +281,7 @@ class SDGSClassifier(SDGSModel):
 
             return coordinate_search(parameters, axes, evaluate)[0]
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _scores(self, X: Any) -> Any:
         """The log-odds of each label, or the l1 norm of its part of the code."""
         pipeline = self._pipelines[0]

@@ -80,7 +80,7 @@ class ExplainingMixin:
         """
         return self._explain(X, labels, feature_names, label_names, needs_scores=True)
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _explain(
         self: Any, X: Any, labels: Any, feature_names: Any, label_names: Any, *, needs_scores: bool
     ) -> Explanation:

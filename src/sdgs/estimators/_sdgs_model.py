@@ -76,7 +76,7 @@ class SDGSModel(
     checkpoint: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _validate_and_fit(self, X: Any, y: Any) -> None:
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
@@ -165,7 +165,7 @@ class SDGSModel(
         self.scaling_, self.scaler_ = best.features.parameters.scaling, best.scaling.scaler
         self.huber_, self.gamma_ = best.features.parameters.huber, best.features.parameters.gamma
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _scores(self, X: Any) -> Any:
         """The log-odds of each label."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -200,7 +200,7 @@ class SDGSModel(
         return P if self._label_columns is None else self._with_names(P, X)
 
     @lazy_for_distributed
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def transform(self, X: Any) -> Any:
         """Cleaned samples: corrupted entries corrected by the residual of ``huber``, missing ones filled by the code.
 

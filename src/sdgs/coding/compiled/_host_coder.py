@@ -22,7 +22,7 @@ _MIN_NORM = np.finfo(np.float64).tiny / np.finfo(np.float64).eps  # codes of sma
 _MAX_GRAM_SIZE = 8192  # up to so many rows of the dictionary its Gram matrix is formed: 512 MiB
 
 
-@blas_on_one_thread
+@blas_on_one_thread()
 def code_on_host(
     X: Any,
     problem: CodingProblem,
