@@ -16,14 +16,18 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sdgs.methods import LabelPowerset
+from sdgs.methods import ClassifierChains, LabelPowerset
 
 METHODS = [
     LabelPowerset(),
     LabelPowerset(decision="marginals"),
     LabelPowerset(decision="f1", prune=1),
+    ClassifierChains(),
+    ClassifierChains(decision="mode", inference="beam", beam_width=3),
+    ClassifierChains(n_chains=3, decision="marginals", max_samples=0.8, bootstrap=False),
+    ClassifierChains(n_chains=3, decision="f1", inference="monte_carlo", n_draws=30),
 ]
-IN_FULL = [LabelPowerset()]
+IN_FULL = [LabelPowerset(), ClassifierChains(), METHODS[6]]
 
 methods = pytest.mark.parametrize("method", METHODS, ids=repr)
 
@@ -122,7 +126,7 @@ def test_names_of_labels(problem, method):
     np.testing.assert_array_equal(model.predict(test), plain.predict(X_test))
 
 
-@methods
+@pytest.mark.parametrize("method", [method for method in METHODS if getattr(method, "n_chains", 1) == 1], ids=repr)
 def test_one_label_is_a_binary_problem(problem, method):
     X, Y, X_test = problem
     y = Y[:, :1]

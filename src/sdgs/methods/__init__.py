@@ -1,8 +1,9 @@
 """Methods that the paper compares SDGS with."""
 
 from sdgs.methods._binary_relevance import BinaryRelevance
+from sdgs.methods._classifier_chains import ClassifierChains
 from sdgs.methods._label_powerset import LabelPowerset
 from sdgs.methods._mddm import MDDM
 from sdgs.methods._mlknn import MLkNN
 
-__all__ = ["MDDM", "BinaryRelevance", "LabelPowerset", "MLkNN"]
+__all__ = ["MDDM", "BinaryRelevance", "ClassifierChains", "LabelPowerset", "MLkNN"]

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 _BLOCK_ENTRIES = 1 << 22  # of marginals by set size that are held at a time
 
 
-def best_expected_f1_of_sets(sets: NDArray[np.bool_], weights: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    r"""For each sample the label set with the largest expected F1; (n, k) from m sets (m, k) and weights (n, m).
+def best_expected_f1_of_sets(sets: NDArray[np.bool_], weights: Any) -> NDArray[np.bool_]:
+    r"""For each sample the label set with the largest expected F1; (n, k) from m sets (m, k) and weights (n, m),
+    dense or CSR.
 
     The weights of a sample are the probabilities of the sets. Exact, by the algorithm of Dembczynski, Waegeman, Cheng
     and Hüllermeier (2011), and never worse than any of the 2^k sets: with
@@ -20,15 +21,15 @@ def best_expected_f1_of_sets(sets: NDArray[np.bool_], weights: NDArray[np.floati
     largest. The empty set has the probability that there is no label. The smallest of equally good sets is taken.
     """
     sizes = sets.sum(axis=1)
-    n, k = len(weights), sets.shape[1]
+    n, k = weights.shape[0], sets.shape[1]
     step = max(_BLOCK_ENTRIES // (k * (int(sizes.max()) + 1)), 1)
     labels = np.zeros((n, k), dtype=bool)
     for start in range(0, n, step):
         block = weights[start : start + step]
-        Q = np.zeros((len(block), k, int(sizes.max())))
+        Q = np.zeros((block.shape[0], k, int(sizes.max())))
         for size in np.unique(sizes[sizes > 0]):
             of_size = sizes == size
-            Q[:, :, size - 1] = block[:, of_size] @ sets[of_size]
+            Q[:, :, size - 1] = block[:, of_size] @ sets[of_size].astype(np.float64)
         labels[start : start + step] = best_expected_f1_of_sizes(Q, block[:, sizes == 0].sum(axis=1))
     return labels
 
