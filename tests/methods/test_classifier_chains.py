@@ -150,9 +150,11 @@ def test_monte_carlo_converges(dependent, estimator):
         np.sqrt(np.mean((model.set_params(n_draws=n_draws).predict_proba(X_test) - P @ sets) ** 2))
         for n_draws in (10, 100, 10_000)
     ]
-    assert errors[0] < 0.1
-    assert errors[1] < 0.03
-    assert errors[2] < 0.002
+    assert errors[0] < 0.05
+    assert errors[1] < 0.01
+    assert errors[2] < 0.001
+    best = best_expected_f1_of_sets(sets, P)
+    assert (model.set_params(decision="f1").predict(X_test) == best).mean() > 0.98
 
 
 def test_predictions_do_not_depend_on_other_samples(dependent):
@@ -169,12 +171,24 @@ def test_latin_hypercube():
 
 
 def test_mixture_of_distributions():
-    first = LabelDistribution(2, np.array([0, 0, 1]), np.array([[0, 1], [1, 0], [1, 1]]) == 1, np.array([0.6, 0.4, 1]))
-    second = LabelDistribution(2, np.array([0, 1, 1]), np.array([[1, 0], [0, 0], [1, 1]]) == 1, np.array([1, 0.7, 0.3]))
+    first = LabelDistribution(
+        np.array([[0.4, 0.6], [1, 1]]),
+        np.array([0, 0, 1]),
+        np.array([[0, 1], [1, 0], [1, 1]]) == 1,
+        np.array([0.6, 0.4, 1]),
+    )
+    second = LabelDistribution(
+        np.array([[1, 0], [0.3, 0.3]]),
+        np.array([0, 1, 1]),
+        np.array([[1, 0], [0, 0], [1, 1]]) == 1,
+        np.array([1, 0.7, 0.3]),
+    )
     mean = mixture([first, second])
     np.testing.assert_array_equal(mean.rows, [0, 0, 1, 1])
+    np.testing.assert_array_equal(mean.sets, [[0, 1], [1, 0], [0, 0], [1, 1]])
+    np.testing.assert_allclose(mean.weights, [0.3, 0.7, 0.35, 0.65])
     np.testing.assert_array_equal(mean.mode(), [[1, 0], [1, 1]])
-    np.testing.assert_allclose(mean.marginals(), [[0.7, 0.3], [0.65, 0.65]])
+    np.testing.assert_allclose(mean.marginals, [[0.7, 0.3], [0.65, 0.65]])
 
 
 def test_ensembles_average_chains(dependent):

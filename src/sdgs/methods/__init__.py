@@ -5,5 +5,6 @@ from sdgs.methods._classifier_chains import ClassifierChains
 from sdgs.methods._label_powerset import LabelPowerset
 from sdgs.methods._mddm import MDDM
 from sdgs.methods._mlknn import MLkNN
+from sdgs.methods._rakel import RAkEL
 
-__all__ = ["MDDM", "BinaryRelevance", "ClassifierChains", "LabelPowerset", "MLkNN"]
+__all__ = ["MDDM", "BinaryRelevance", "ClassifierChains", "LabelPowerset", "MLkNN", "RAkEL"]

@@ -38,29 +38,29 @@ class FittedChain:
 
 @dataclass(frozen=True, eq=False)
 class LabelDistribution:
-    """For each of n samples label sets with probabilities; others have none."""
+    """For each of n samples label sets with probabilities, all others having none, and marginals of the labels.
 
-    n_samples: int
+    The marginals need not be those of the sets: Monte Carlo has more precise ones.
+    """
+
+    marginals: Array  # (n, k)
     rows: NDArray[np.intp]  # (m,) the sample of each set, in increasing order
     sets: NDArray[np.bool_]  # (m, k)
     weights: Array  # (m,)
 
-    def marginals(self) -> Array:
-        """The probability of each label, (n, k)."""
-        return np.asarray(np.clip(self._by_sample() @ self.sets.astype(np.float64), 0.0, 1.0))
-
     def mode(self) -> NDArray[np.bool_]:
         """The most probable set of each sample, (n, k)."""
         order = np.lexsort((-self.weights, self.rows))
-        return self.sets[order[np.searchsorted(self.rows, np.arange(self.n_samples))]]
+        return self.sets[order[np.searchsorted(self.rows, np.arange(len(self.marginals)))]]
 
     def best_expected_f1(self) -> NDArray[np.bool_]:
         """The set with the largest expected F1 of each sample, (n, k)."""
-        return best_expected_f1_of_sets(self.sets, self._by_sample())
+        return best_expected_f1_of_sets(self.sets, _by_sample(self.rows, self.weights, len(self.marginals)))
 
-    def _by_sample(self) -> Any:
-        entries = (self.weights, (self.rows, np.arange(self.rows.size)))
-        return csr_array(entries, shape=(self.n_samples, self.rows.size))
+
+def _by_sample(rows: NDArray[np.intp], weights: Array, n: int) -> Any:
+    """Weights as a sparse matrix, (n, m)."""
+    return csr_array((weights, (rows, np.arange(rows.size))), shape=(n, rows.size))
 
 
 def with_labels(X: Any, labels: NDArray[np.bool_], weight: float) -> Any:
@@ -123,27 +123,34 @@ def beam_search(chain: FittedChain, X: Any, width: int | None) -> LabelDistribut
         rows, labels, weights = rows[parent], np.column_stack([labels[parent], bit]), extended[kept]
         starts = np.searchsorted(rows, np.arange(n))
         weights = weights / np.maximum.reduceat(weights, starts)[rows]  # only ratios matter, and products may underflow
-    return _distribution(chain, n, rows, labels, weights)
+    weights = weights / np.bincount(rows, weights=weights)[rows]
+    sets = _in_column_order(chain, labels)
+    marginals = np.clip(_by_sample(rows, weights, n) @ sets.astype(np.float64), 0.0, 1.0)
+    return LabelDistribution(marginals, rows, sets, weights)
 
 
 def monte_carlo(chain: FittedChain, X: Any, uniforms: Array) -> LabelDistribution:
     """Label sets drawn along the chain: link t of draw d is 1 if ``uniforms[d, t]`` is below its probability.
 
     All samples have the same random numbers, so that the prediction for a sample does not depend on the others. Equal
-    prefixes are evaluated once.
+    prefixes are evaluated once. The marginal of a label is the mean of its probabilities given the prefixes, which
+    varies less than the share of draws that have it.
     """
     link_probabilities, n = LinkProbabilities(chain, X), X.shape[0]
     rows, labels = np.arange(n), np.zeros((n, 0), dtype=bool)
     prefix_of = np.repeat(rows[:, None], len(uniforms), axis=1)  # of each sample and draw
+    marginals = np.empty((n, len(chain.links)))
     for t in range(len(chain.links)):
-        p = link_probabilities(t, (rows, labels))
-        extended = 2 * prefix_of + (uniforms[:, t] < p[prefix_of])
+        p = link_probabilities(t, (rows, labels))[prefix_of]
+        marginals[:, chain.order[t]] = p.mean(axis=1)
+        extended = 2 * prefix_of + (uniforms[:, t] < p)
         is_drawn = np.zeros(2 * rows.size, dtype=bool)
         is_drawn[extended] = True
         prefix_of = (np.cumsum(is_drawn) - 1)[extended]
         kept = np.flatnonzero(is_drawn)
         rows, labels = rows[kept // 2], np.column_stack([labels[kept // 2], kept % 2 == 1])
-    return _distribution(chain, n, rows, labels, np.bincount(prefix_of.ravel()) / len(uniforms))
+    weights = np.bincount(prefix_of.ravel()) / len(uniforms)
+    return LabelDistribution(marginals, rows, _in_column_order(chain, labels), weights)
 
 
 def latin_hypercube(rng: np.random.Generator, n_draws: int, k: int) -> Array:
@@ -156,6 +163,7 @@ def mixture(distributions: Sequence[LabelDistribution]) -> LabelDistribution:
     """The mean of several distributions of the same samples; equal sets of a sample become one."""
     if len(distributions) == 1:
         return distributions[0]
+    marginals = np.mean([each.marginals for each in distributions], axis=0)
     rows = np.concatenate([each.rows for each in distributions])
     sets = np.concatenate([each.sets for each in distributions])
     weights = np.concatenate([each.weights for each in distributions]) / len(distributions)
@@ -163,7 +171,7 @@ def mixture(distributions: Sequence[LabelDistribution]) -> LabelDistribution:
     keys = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
     _, first, index = np.unique(keys, return_index=True, return_inverse=True)
     total = np.asarray(np.bincount(index.ravel(), weights=weights), dtype=np.float64)
-    return LabelDistribution(distributions[0].n_samples, rows[first], sets[first], total)
+    return LabelDistribution(marginals, rows[first], sets[first], total)
 
 
 def _rank_in_row(rows: NDArray[np.intp], weights: Array) -> NDArray[np.intp]:
@@ -174,9 +182,7 @@ def _rank_in_row(rows: NDArray[np.intp], weights: Array) -> NDArray[np.intp]:
     return rank
 
 
-def _distribution(
-    chain: FittedChain, n: int, rows: NDArray[np.intp], labels: NDArray[np.bool_], weights: Array
-) -> LabelDistribution:
+def _in_column_order(chain: FittedChain, labels: NDArray[np.bool_]) -> NDArray[np.bool_]:
     sets = np.empty_like(labels)
     sets[:, chain.order] = labels
-    return LabelDistribution(n, rows, sets, weights / np.bincount(rows, weights=weights, minlength=n)[rows])
+    return sets

@@ -177,7 +177,7 @@ class ClassifierChains(ProblemTransformation):
         if self.decision == "greedy":
             by_chain = in_threads(self.n_jobs, greedy, ((chain, X) for chain in self._chains))
             return np.asarray(np.mean(by_chain, axis=0))
-        return np.concatenate([distribution.marginals() for distribution in self._distributions(X)])
+        return np.concatenate([distribution.marginals for distribution in self._distributions(X)])
 
     def _best_sets(self, X: Any) -> NDArray[np.bool_]:
         decisions: dict[str, Callable[[LabelDistribution], NDArray[np.bool_]]] = {
