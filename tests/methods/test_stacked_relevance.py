@@ -68,7 +68,8 @@ def test_most_correlated_labels():
     phi = np.abs(np.corrcoef(Y[:, :5].T)) + np.eye(5)
     for number in (1, 3, 5):
         for label, labels in enumerate(most_correlated_labels(Y[:, :5], number)):
-            assert set(labels) == set(np.argsort(-phi[label])[:number])
+            assert label in labels
+            assert phi[label, labels].sum() == pytest.approx(np.sort(phi[label])[-number:].sum())  # there are ties
 
 
 def test_the_second_stage_learns_from_some_labels(problem):
