@@ -1,6 +1,7 @@
 """What all methods with base learners have in common."""
 
 import pickle
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -216,13 +217,31 @@ def test_base_learners(problem, method, estimator):
 def test_random_base_learners(problem, method):
     X, Y, X_test = problem
     forest = make_pipeline(MaxAbsScaler(), RandomForestClassifier(5, max_depth=3))
-    first, second, parallel, other = (
-        probabilities(clone(method).set_params(estimator=forest, random_state=seed, n_jobs=n_jobs).fit(X, Y), X_test)
-        for seed, n_jobs in ((0, None), (0, None), (0, 2), (1, None))
-    )
-    np.testing.assert_array_equal(first, second)
-    np.testing.assert_array_equal(first, parallel)
-    assert (first != other).any()
+
+    def fit(**parameters):
+        return probabilities(clone(method).set_params(estimator=forest, **parameters).fit(X, Y), X_test)
+
+    first = fit(random_state=0)
+    np.testing.assert_array_equal(first, fit(random_state=0))
+    assert (first != fit(random_state=1)).any()
+    if "n_jobs" in method.get_params():
+        np.testing.assert_array_equal(first, fit(random_state=0, n_jobs=2))
+
+
+def seeds_of(model):
+    fitted = [model.estimator_] if isinstance(model, LabelPowerset) else model.estimators_
+    if isinstance(model, ClassifierChains):
+        fitted = chain.from_iterable(fitted)
+    return [each.random_state for each in fitted if each is not None]
+
+
+@methods
+def test_base_learners_keep_their_own_random_state_without_one(problem, method):
+    X, Y, _ = problem
+    model = clone(method).set_params(estimator=RandomForestClassifier(2, max_depth=1, random_state=7)).fit(X, Y)
+    assert set(seeds_of(model)) == {7}
+    seeds = seeds_of(model.set_params(random_state=0).fit(X, Y))
+    assert len(set(seeds)) == len(seeds)
 
 
 @methods
@@ -246,6 +265,6 @@ def test_a_failed_fit_leaves_the_model_as_it_was(problem, method):
     X, Y, X_test = problem
     model = clone(method).set_params(random_state=0).fit(X, Y)
     before = probabilities(model, X_test)
-    with pytest.raises(ValueError, match="n_jobs"):
-        model.set_params(n_jobs=0).fit(X, Y[:, :2])
-    np.testing.assert_array_equal(probabilities(model.set_params(n_jobs=None), X_test), before)
+    with pytest.raises(ValueError, match="estimator must be"):
+        model.set_params(estimator=0).fit(X, Y[:, :2])
+    np.testing.assert_array_equal(probabilities(model.set_params(estimator=None), X_test), before)

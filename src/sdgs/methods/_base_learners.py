@@ -99,7 +99,7 @@ class ProblemTransformation(ProbabilisticClassifier):
 
     estimator: Any
     random_state: Any
-    n_jobs: int | None
+    n_jobs: int | None = None  # not a parameter of all of them
 
     def _check_parameters(self) -> None:
         check_base_learner(self.estimator, "estimator")

@@ -1,5 +1,6 @@
 """Label powerset: one class per label set."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from sdgs.readout._joint_f1 import best_expected_f1_of_sets
 
 DECISIONS = ("set", "marginals", "f1")
 SUBSETS = ("best", "large")
+_BLOCK_ENTRIES = 1 << 24  # probabilities of sets that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,17 +23,25 @@ class FittedPowerset:
     learner: FittedLearner
     sets: NDArray[np.bool_]  # (m, k)
 
-    def set_probabilities(self, X: Any) -> Array:
-        """The probability of each set, (n, m)."""
-        return self.learner.probabilities(X)
+    def set_probabilities(self, X: Any) -> Iterator[Array]:
+        """The probability of each set, (rows, m), for blocks of successive rows, because there may be many sets."""
+        step = max(_BLOCK_ENTRIES // len(self.sets), 1)
+        for start in range(0, X.shape[0], step):
+            yield self.learner.probabilities(X if step >= X.shape[0] else X[start : start + step])
 
     def best_sets(self, X: Any) -> NDArray[np.bool_]:
         """The most probable set of each sample, (n, k)."""
-        return np.asarray(self.sets[self.set_probabilities(X).argmax(axis=1)])
+        best = np.concatenate([P.argmax(axis=1) for P in self.set_probabilities(X)])
+        return np.asarray(self.sets[best])
 
     def marginals(self, X: Any) -> Array:
         """The probability of each label, (n, k)."""
-        return np.clip(self.set_probabilities(X) @ self.sets, 0.0, 1.0)
+        marginals = np.concatenate([P @ self.sets for P in self.set_probabilities(X)])
+        return np.asarray(np.clip(marginals, 0.0, 1.0))
+
+    def best_expected_f1(self, X: Any) -> NDArray[np.bool_]:
+        """The set with the largest expected F1 of each sample, (n, k)."""
+        return np.concatenate([best_expected_f1_of_sets(self.sets, P) for P in self.set_probabilities(X)])
 
 
 def fit_powerset(estimator: Any, X: Any, Y: NDArray[np.bool_], seed: int | None) -> FittedPowerset:
@@ -109,8 +119,6 @@ class LabelPowerset(ProblemTransformation):
         ``n_subsets`` labels.
     random_state : int, RandomState instance or None, default=None
         Sets the ``random_state`` of the base learner; with None that stays as it is.
-    n_jobs : int or None, default=None
-        Has no effect, because there is one base learner: see its own parameters.
 
     Attributes
     ----------
@@ -145,7 +153,6 @@ class LabelPowerset(ProblemTransformation):
         n_subsets: int = 2,
         subsets: str = "best",
         random_state: Any = None,
-        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.decision = decision
@@ -153,7 +160,6 @@ class LabelPowerset(ProblemTransformation):
         self.n_subsets = n_subsets
         self.subsets = subsets
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -178,5 +184,5 @@ class LabelPowerset(ProblemTransformation):
         if self.decision == "set":
             return self._powerset.best_sets(X)
         if self.decision == "f1":
-            return best_expected_f1_of_sets(self._powerset.sets, self._powerset.set_probabilities(X))
+            return self._powerset.best_expected_f1(X)
         return self._decide(self._marginals(X))
