@@ -8,7 +8,7 @@ from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
 from sdgs.datasets.readers._arff import load_arff
 from sdgs.datasets.readers._formats import FORMATS
 from sdgs.datasets.readers._label_lists import LabelGuess
-from sdgs.datasets.readers._mulan_meka import load_meka, load_mulan
+from sdgs.datasets.readers._mulan_meka import load_meka, load_mulan, read_label_hierarchy
 from sdgs.datasets.readers._read import guess_labels, read
 from sdgs.datasets.readers._read_blocks import Block, read_blocks
 from sdgs.datasets.readers._svmlight import load_svmlight
@@ -40,5 +40,6 @@ __all__ = [
     "make_tickets",
     "read",
     "read_blocks",
+    "read_label_hierarchy",
     "tickets_path",
 ]

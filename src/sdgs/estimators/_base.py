@@ -241,6 +241,10 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame(to_host(values), index=index, columns=self._label_columns.index)
 
+    def _with_names_of_target(self, values: Any, X: Any) -> Any:
+        """The same values, as a DataFrame if the target was one."""
+        return values if self._label_columns is None else self._with_names(values, X)
+
     def _check_before_prediction(self, X: Any) -> Any:
         """Validated samples for a model that is fitted, and whose parameters are still valid."""
         if not hasattr(self, "classes_"):  # scikit-learn's check takes longer
@@ -252,7 +256,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         """0/1 in the form of ``y``; by blocks of rows, because scores take more memory than labels."""
         blocks = []
         for block in self._row_blocks(X):
-            labels = self._decide(self._scores(block))
+            labels = self._label_sets(block)
             blocks.append(csr_array(to_host(labels)) if self._sparse_labels else labels)
         if self._sparse_labels:
             return csr_array(vstack(blocks, format="csr")).astype(self._label_dtype)
@@ -261,6 +265,10 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         xp = namespace(X)
         return xp.concat([xp.astype(labels, getattr(xp, self._label_dtype.name)) for labels in blocks])
+
+    def _label_sets(self, X: Any) -> Any:
+        """The label sets of validated samples, boolean (n, k); overridden where scores do not suffice to decide."""
+        return self._decide(self._scores(X))
 
     def _row_blocks(self, X: Any, max_bytes: int = _BLOCK_BYTES) -> Iterator[Any]:
         step = max(max_bytes // (8 * len(self.classes_)), _MIN_BLOCK_ROWS)
@@ -289,3 +297,33 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         tags.array_api_support = self._accepts_devices
         tags.classifier_tags.multi_label = True
         return tags
+
+
+class ProbabilisticClassifier(MultiLabelClassifier):
+    """A method whose scores are probabilities: a subclass has ``_marginals(X)`` in place of ``_scores(X)``."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each label.
+
+        Returns
+        -------
+        ndarray or DataFrame of shape (n, k)
+            For a label matrix one probability per label: a DataFrame with the columns of ``y`` (and the index of ``X``
+            if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target they sum to 1 in each row.
+        """
+        features = self._check_before_prediction(X)
+        return self._with_names_of_target(self._scores(features).astype(features.dtype), X)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        P = self._marginals(X)
+        if not self._is_multiclass:
+            return P
+        total = P.sum(axis=1, keepdims=True)
+        uniform = np.full_like(P, 1 / P.shape[1])
+        return np.asarray(np.divide(P, total, out=uniform, where=total > 0))
+
+    def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(scores > 0.5)
+
+    def _marginals(self, X: Any) -> NDArray[Any]:
+        raise NotImplementedError

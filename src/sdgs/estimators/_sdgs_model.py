@@ -197,7 +197,7 @@ class SDGSModel(
         """
         features = self._check_before_prediction(X)
         P = namespace(features).astype(self._probabilities(self._scores(features)), features.dtype)
-        return P if self._label_columns is None else self._with_names(P, X)
+        return self._with_names_of_target(P, X)
 
     @lazy_for_distributed
     @blas_on_one_thread()

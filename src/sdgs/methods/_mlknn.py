@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from sdgs._utils._validation import check_distances, check_int, check_n_jobs, check_number
-from sdgs.estimators._base import MultiLabelClassifier
+from sdgs.estimators._base import ProbabilisticClassifier
 
 
-class MLkNN(MultiLabelClassifier):
+class MLkNN(ProbabilisticClassifier):
     r"""Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
     Let c be the number of a sample's K nearest neighbours that have a label. The label's posterior probability is
@@ -72,7 +72,7 @@ class MLkNN(MultiLabelClassifier):
         """How many of each sample's neighbours have each label, (n, k)."""
         return np.asarray((graph.astype(np.int64) @ self._labels).toarray())
 
-    def _scores(self, X: Any) -> NDArray[Any]:
+    def _marginals(self, X: Any) -> NDArray[Any]:
         """The posterior probability of each label."""
         check_distances(X, "distances")
         count = self._count_labels(self._neighbours.kneighbors_graph(X))
@@ -80,6 +80,3 @@ class MLkNN(MultiLabelClassifier):
         absent = (1 - self.prior_) * self.likelihood_[0, labels, count]
         present = self.prior_ * self.likelihood_[1, labels, count]
         return np.asarray(present / (present + absent))
-
-    def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
-        return np.asarray(scores > 0.5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sdgs.datasets import DataFileError, load_meka
+from sdgs.datasets import DataFileError, load_meka, load_mulan, read_label_hierarchy
 
 HEAD = "@relation r\n@attribute x numeric\n@attribute l {0,1}\n@data\n"
 
@@ -39,3 +39,30 @@ def test_a_relation_with_a_wrong_number_of_labels(tmp_path, text):
     path.write_text(HEAD.replace("@relation r", f"@relation 'r: {text}'") + "1,1\n")
     with pytest.raises(DataFileError, match=r"meka\.arff: the relation"):
         load_meka(path)
+
+
+def test_nested_labels_are_a_hierarchy(tmp_path):
+    (tmp_path / "data.arff").write_text(
+        "@relation r\n@attribute x numeric\n"
+        + "".join(f"@attribute {name} {{0,1}}\n" for name in ("owl", "cat", "pet", "tabby"))
+        + "@data\n1,0,1,1,0\n2,1,0,0,0\n"
+    )
+    xml = tmp_path / "data.xml"
+    xml.write_text(
+        '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="pet"><label name="cat">'
+        '<label name="tabby"></label></label></label><label name="owl"/></labels>'
+    )
+    data = load_mulan(tmp_path / "data.arff", xml)
+    assert data.label_names == ("pet", "cat", "tabby", "owl")
+    assert read_label_hierarchy(xml) == (-1, 0, 1, -1)
+    np.testing.assert_array_equal(data.Y, [[1, 1, 0, 0], [0, 0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("<labels><label>", "not an XML file"), ("<labels/>", "no labels"), ("<labels><label/></labels>", "has no name")],
+)
+def test_bad_files_of_labels(tmp_path, text, message):
+    (tmp_path / "data.xml").write_text(text)
+    with pytest.raises(DataFileError, match=message):
+        read_label_hierarchy(tmp_path / "data.xml")

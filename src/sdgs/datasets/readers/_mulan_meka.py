@@ -23,7 +23,8 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int | None = MAX
     """Read a data set in Mulan's format: an ARFF file, and an XML file with the names of its labels.
 
     Labels are matched by name, wherever they are in the ARFF file; ``Y`` has them in the order of the XML file.
-    Hierarchies of labels are flattened. See :func:`load_arff` for how attributes are read.
+    Hierarchies of labels are flattened; :func:`read_label_hierarchy` reads them. See :func:`load_arff` for how
+    attributes are read.
 
     Parameters
     ----------
@@ -113,15 +114,56 @@ def _plain(name: str) -> str:
 
 def read_label_names(path: Path) -> list[str]:
     """The names in Mulan's XML file of labels, in their order."""
+    return [name for name, _ in _read_labels(path)]
+
+
+def read_label_hierarchy(xml: str | Path) -> tuple[int, ...]:
+    """Read the hierarchy in Mulan's XML file of labels, where a label may have others inside it.
+
+    Parameters
+    ----------
+    xml : str or Path
+        Plain, or compressed with gzip, bzip2, xz or zstd.
+
+    Returns
+    -------
+    tuple of int
+        The index of each label's parent, -1 for labels at the top; in the order of the file, which is that of ``Y`` and
+        ``label_names`` of :func:`load_mulan`. See :class:`sdgs.methods.HierarchicalRelevance`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sdgs.datasets import read_label_hierarchy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.xml"
+    ...     _ = path.write_text('<labels><label name="pet"><label name="cat"/></label><label name="owl"/></labels>')
+    ...     read_label_hierarchy(path)
+    (-1, 0, -1)
+    """
+    return tuple(parent for _, parent in _read_labels(Path(xml)))
+
+
+def _read_labels(path: Path) -> list[tuple[str, int]]:
+    """The name of each label, and the index of the label that it is inside of, or -1."""
+    labels: list[tuple[str, int]] = []
+    inside = [-1]
     with open_stream(path) as stream:
         try:
             content = io.BytesIO(stream.read_all(_MAX_XML_BYTES))
-            nodes = [node for _, node in iterparse(content, events=("start",), forbid_dtd=True)]
+            for event, node in iterparse(content, events=("start", "end"), forbid_dtd=True):
+                if node.tag.rsplit("}", 1)[-1] != "label":
+                    continue
+                if event == "start":
+                    labels.append((node.get("name"), inside[-1]))
+                    inside.append(len(labels) - 1)
+                else:
+                    inside.pop()
         except (ParseError, DefusedXmlException, LookupError, ValueError) as error:
             raise DataFileError(f"{path}: not an XML file of labels ({error}).") from None
-    labels = [node.get("name") for node in nodes if node.tag.rsplit("}", 1)[-1] == "label"]
     if not labels:
         raise DataFileError(f"{path}: there are no labels in it. Expected <label name=...> in <labels>.")
-    if not all(labels):
+    if not all(name for name, _ in labels):
         raise DataFileError(f"{path}: a label has no name.")
     return labels

@@ -1,0 +1,146 @@
+"""Base learners: the classifiers of scikit-learn to which the problem transformations reduce multi-label problems.
+
+A label that is constant in training, or has no training samples, gets a constant probability, without a fit.
+Probabilities of a base learner without ``predict_proba`` come from its ``decision_function``: by the logistic function,
+so that they are above one half where class 1 is predicted, and by softmax for more than two classes. They are not
+calibrated.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.parallel import Parallel, delayed
+
+from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._validation import check_n_jobs, check_seed
+from sdgs.estimators._base import ProbabilisticClassifier
+
+Array = NDArray[np.floating[Any]]
+MAX_SEED = int(np.iinfo(np.int32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLearner:
+    """A classifier of the classes 0, ..., n_classes - 1; without an estimator it always gives ``only_class``."""
+
+    n_classes: int
+    estimator: Any = None
+    only_class: int = 0
+
+    def probabilities(self, X: Any) -> Array:
+        """The probability of each class, (n, n_classes)."""
+        if self.estimator is None:
+            P = np.zeros((X.shape[0], self.n_classes))
+            P[:, self.only_class] = 1.0
+            return P
+        if hasattr(self.estimator, "predict_proba"):
+            return np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+        scores = np.asarray(self.estimator.decision_function(X), dtype=np.float64)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        if scores.shape[1] != self.n_classes:
+            raise ValueError(
+                f"decision_function of {type(self.estimator).__name__} has {scores.shape[1]} columns for "
+                f"{self.n_classes} classes. Use an estimator with predict_proba or with one score per class."
+            )
+        return np.asarray(softmax(scores, axis=1))
+
+    def positive(self, X: Any) -> Array:
+        """The probability of class 1, (n,)."""
+        return self.probabilities(X)[:, 1]
+
+
+def fit_learner(
+    estimator: Any, X: Any, codes: NDArray[Any], n_classes: int = 2, seed: int | None = None
+) -> FittedLearner:
+    """Fit a clone of ``estimator``, by default logistic regression, to the classes ``codes`` (n,)."""
+    if codes.size == 0 or (codes == codes[0]).all():
+        return FittedLearner(n_classes, None, int(codes[0]) if codes.size else 0)
+    learner = LogisticRegression() if estimator is None else clone(estimator)
+    if seed is not None:
+        names = [name for name in learner.get_params() if name.rpartition("__")[2] == "random_state"]
+        learner.set_params(**dict.fromkeys(names, seed))
+    return FittedLearner(n_classes, learner.fit(X, codes.astype(np.int64)))
+
+
+def in_threads(n_jobs: int | None, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """The results of ``function`` for several arguments, in their order."""
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*each) for each in arguments))
+
+
+def fit_label_learners(
+    estimator: Any, X: Any, columns: Iterable[NDArray[Any]], seeds: Iterable[int | None], n_jobs: int | None
+) -> list[FittedLearner]:
+    """One binary learner per column of 0 and 1."""
+    arguments = ((estimator, X, column, 2, seed) for column, seed in zip(columns, seeds, strict=True))
+    return in_threads(n_jobs, fit_learner, arguments)
+
+
+def label_probabilities(learners: list[FittedLearner], X: Any, n_jobs: int | None) -> Array:
+    """The probability of class 1 by each learner, (n, number of learners)."""
+    return np.column_stack(in_threads(n_jobs, FittedLearner.positive, ((learner, X) for learner in learners)))
+
+
+def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    """These rows of X, in increasing order: X itself if they are all, because that takes no copy."""
+    return X if rows.size == X.shape[0] and (rows == np.arange(rows.size)).all() else X[rows]
+
+
+class ProblemTransformation(ProbabilisticClassifier):
+    """A method with base learners: a subclass has the parameters named here, and the methods that raise an error."""
+
+    estimator: Any
+    random_state: Any
+    n_jobs: int | None = None  # not a parameter of all of them
+
+    def _check_parameters(self) -> None:
+        check_base_learner(self.estimator, "estimator")
+        check_n_jobs(self.n_jobs)
+
+    @blas_on_one_thread
+    def _fit(self, X: Any, labels: Any) -> None:
+        self._fit_learners(_narrow(X), labels, np.random.default_rng(check_seed(self.random_state)))
+
+    @blas_on_one_thread
+    def _scores(self, X: Any) -> Array:
+        return super()._scores(_narrow(X))
+
+    @blas_on_one_thread
+    def _label_sets(self, X: Any) -> NDArray[np.bool_]:
+        return self._best_sets(_narrow(X))
+
+    def _draw_seeds(self, rng: np.random.Generator, number: int) -> list[int | None]:
+        """Seeds for base learners, which keep their own ``random_state`` if this method has none."""
+        return [None] * number if self.random_state is None else list(map(int, rng.integers(MAX_SEED, size=number)))
+
+    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+        raise NotImplementedError
+
+    def _marginals(self, X: Any) -> Array:
+        raise NotImplementedError
+
+    def _best_sets(self, X: Any) -> NDArray[np.bool_]:
+        """The decision, boolean (n, k)."""
+        return self._decide(self._marginals(X))
+
+
+def _narrow(X: Any) -> Any:
+    return narrow_indices(X) if issparse(X) else X
+
+
+def check_base_learner(estimator: Any, name: str) -> None:
+    """Reject what is neither None nor a classifier that gives probabilities or scores."""
+    has_scores = hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")
+    if estimator is not None and (isinstance(estimator, type) or not (hasattr(estimator, "fit") and has_scores)):
+        raise ValueError(
+            f"{name} must be None or a scikit-learn classifier with predict_proba or decision_function, "
+            f"got {estimator!r}."
+        )

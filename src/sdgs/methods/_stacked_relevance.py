@@ -1,0 +1,166 @@
+"""Stacked binary relevance: a second stage that learns from the first stage's probabilities of all labels."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.model_selection import KFold
+
+from sdgs._utils._validation import check_choice, check_int, check_number
+from sdgs.methods._base_learners import (
+    Array,
+    FittedLearner,
+    ProblemTransformation,
+    check_base_learner,
+    fit_learner,
+    in_threads,
+    label_probabilities,
+)
+
+
+class StackedRelevance(ProblemTransformation):
+    r"""Stacked binary relevance (2BR; Godbole and Sarawagi, 2004).
+
+    Binary relevance gives the probabilities :math:`z_1, ..., z_k` of all labels, from which a second classifier per
+    label learns. It learns from out-of-fold probabilities, because a model is too certain of its own training samples:
+
+    .. math:: P(y_j = 1 \mid x) = g_j(z_1(x), ..., z_k(x))
+
+    Use it where labels depend on each other and ranking or calibration matters: unlike a chain it has no order, and
+    the second stage corrects the first one's probabilities.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        The binary base learner of the first stage; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
+        ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
+    final_estimator : classifier or None, default=None
+        The binary base learner of the second stage; None for ``estimator``.
+    passthrough : bool, default=False
+        Whether the second stage has the features too, as in Mulan and MEKA.
+    max_labels : float, default=1.0
+        The share of the labels that the second stage of a label learns from: the label itself and those with the
+        largest absolute phi coefficient with it (Tsoumakas et al., 2009).
+    cv : int, default=10
+        Folds of the out-of-fold probabilities; at most the number of samples.
+    random_state : int, RandomState instance or None, default=None
+        For the folds. Sets the ``random_state`` of the base learners too, unless it is None.
+    n_jobs : int or None, default=None
+        Labels and folds that are fitted, and labels that are predicted, at the same time.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The first stage, fitted to all samples; None for a label that is constant in training.
+    final_estimators_ : list of classifiers
+    inputs_ : list of ndarray
+        The labels that the second stage of each label learns from, as indices of columns.
+    out_of_fold_probabilities_ : ndarray of shape (n, k)
+        What the second stage was fitted to.
+    classes_ : ndarray of shape (k,)
+
+    Notes
+    -----
+    (``cv`` + 1) k base fits for the first stage, and k for the second.
+
+    Examples
+    --------
+    >>> from sdgs.datasets import make_label_subspaces
+    >>> from sdgs.methods import StackedRelevance
+    >>> data = make_label_subspaces(200, 10, 4, random_state=0)
+    >>> StackedRelevance(cv=5, random_state=0).fit(data.X, data.Y).predict_proba(data.X).shape
+    (200, 4)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        final_estimator: Any = None,
+        passthrough: bool = False,
+        max_labels: float = 1.0,
+        cv: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.final_estimator = final_estimator
+        self.passthrough = passthrough
+        self.max_labels = max_labels
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_base_learner(self.final_estimator, "final_estimator")
+        check_choice(self.passthrough, "passthrough", (True, False))
+        if check_number(self.max_labels, "max_labels", positive=True) > 1:
+            raise ValueError(f"max_labels must be a share in (0, 1], got {self.max_labels!r}.")
+        check_int(self.cv, "cv", minimum=2)
+
+    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+        Y = labels.toarray()
+        n, k = Y.shape
+        if n < 2:
+            raise ValueError(f"StackedRelevance needs at least 2 samples for out-of-fold scores; got n_samples = {n}.")
+        self.inputs_ = most_correlated_labels(Y, max(round(self.max_labels * k), 1))
+        folds = KFold(min(self.cv, n), shuffle=True, random_state=int(rng.integers(1 << 31)))
+        Z = self._out_of_fold(X, Y, list(folds.split(Y)), rng)
+        self.out_of_fold_probabilities_ = Z
+        first = ((self.estimator, X, Y[:, j], 2, seed) for j, seed in enumerate(self._draw_seeds(rng, k)))
+        self._first: list[FittedLearner] = in_threads(self.n_jobs, fit_learner, first)
+        final_estimator = self.estimator if self.final_estimator is None else self.final_estimator
+
+        def fit_final(j: int, seed: int | None) -> FittedLearner:
+            return fit_learner(final_estimator, self._final_features(X, Z, j), Y[:, j], seed=seed)
+
+        self._final: list[FittedLearner] = in_threads(self.n_jobs, fit_final, enumerate(self._draw_seeds(rng, k)))
+        self.estimators_ = [learner.estimator for learner in self._first]
+        self.final_estimators_ = [learner.estimator for learner in self._final]
+
+    def _out_of_fold(
+        self,
+        X: Any,
+        Y: NDArray[np.bool_],
+        folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+        rng: np.random.Generator,
+    ) -> Array:
+        """Probabilities of each label for samples that its learner was not fitted to, (n, k)."""
+        Z = np.empty(Y.shape)
+        for train, test in folds:
+            X_train, X_test = X[train], X[test]
+
+            def fit_predict(j: int, seed: int | None, train: Any = train, data: Any = (X_train, X_test)) -> Array:
+                return fit_learner(self.estimator, data[0], Y[train, j], seed=seed).positive(data[1])
+
+            Z[test] = np.column_stack(
+                in_threads(self.n_jobs, fit_predict, enumerate(self._draw_seeds(rng, Y.shape[1])))
+            )
+        return Z
+
+    def _final_features(self, X: Any, Z: Array, label: int) -> Any:
+        inputs = Z[:, self.inputs_[label]].astype(X.dtype)
+        if not self.passthrough:
+            return inputs
+        return hstack([X, csr_array(inputs)], format="csr") if issparse(X) else np.hstack([X, inputs])
+
+    def _marginals(self, X: Any) -> Array:
+        Z = label_probabilities(self._first, X, self.n_jobs)
+
+        def predict_final(j: int, learner: FittedLearner) -> Array:
+            return learner.positive(self._final_features(X, Z, j))
+
+        return np.column_stack(in_threads(self.n_jobs, predict_final, enumerate(self._final)))
+
+
+def most_correlated_labels(Y: NDArray[np.bool_], number: int) -> list[NDArray[np.intp]]:
+    """For each label the ``number`` labels with the largest absolute phi coefficient with it, itself included."""
+    centred = Y - Y.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    phi = np.abs(centred.T @ centred * scale[:, None] * scale)
+    np.fill_diagonal(phi, 2.0)
+    order = np.argsort(-phi, axis=1, kind="stable")
+    return [np.sort(row[:number]) for row in order]

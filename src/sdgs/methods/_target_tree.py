@@ -1,0 +1,80 @@
+"""Trees of binary targets: each is learnt among the samples that have its parent, and predicted where that is.
+
+The targets are labels of a given hierarchy (:class:`HierarchicalRelevance`), or labels below groups (:class:`HOMER`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs.methods._base_learners import Array, FittedLearner, fit_learner, in_threads, label_probabilities, rows_of
+
+Parents = NDArray[np.intp]  # the parent of each target, -1 for those at the top
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTree:
+    """Learners of the t targets, given their parents."""
+
+    parents: Parents
+    learners: Sequence[FittedLearner]
+
+    def probabilities(self, X: Any, n_jobs: int | None) -> Array:
+        """The product of the probabilities on the path from the top, (n, t): never larger than that of the parent."""
+        P = label_probabilities(list(self.learners), X, n_jobs)
+        for target in top_down(self.parents):
+            if self.parents[target] >= 0:
+                P[:, target] *= P[:, self.parents[target]]
+        return P
+
+    def labels(self, X: Any, n_jobs: int | None) -> NDArray[np.bool_]:
+        """Targets with a probability above one half, given their parents, all of which are predicted too, (n, t)."""
+        labels = np.zeros((X.shape[0], len(self.learners)), dtype=bool)
+        for parent in [-1, *top_down(self.parents)]:
+            children = np.flatnonzero(self.parents == parent)
+            rows = np.flatnonzero(labels[:, parent]) if parent >= 0 else np.arange(X.shape[0])
+            if rows.size and children.size:
+                P = label_probabilities([self.learners[int(child)] for child in children], rows_of(X, rows), n_jobs)
+                labels[np.ix_(rows, children)] = P > 0.5
+        return labels
+
+
+def fit_tree(
+    estimator: Any, X: Any, Y: NDArray[np.bool_], parents: Parents, seeds: Sequence[int | None], n_jobs: int | None
+) -> FittedTree:
+    """Fit one learner per column of Y (n, t), where samples with a target have its parent too."""
+
+    def fit_target(target: int, seed: int | None) -> FittedLearner:
+        parent = parents[target]
+        rows = np.flatnonzero(Y[:, parent]) if parent >= 0 else np.arange(len(Y))
+        return fit_learner(estimator, rows_of(X, rows), Y[rows, target], seed=seed)
+
+    return FittedTree(parents, in_threads(n_jobs, fit_target, enumerate(seeds)))
+
+
+def top_down(parents: Parents) -> list[int]:
+    """All targets, each after its parent; raises a ValueError with a target on a cycle."""
+    depth = np.full(parents.size, -1)
+    for target in range(parents.size):
+        path: list[int] = []
+        node = target
+        while node >= 0 and depth[node] < 0:
+            if len(path) > parents.size:
+                raise ValueError(target)
+            path.append(node)
+            node = int(parents[node])
+        for above, each in enumerate(reversed(path), start=1 + (int(depth[node]) if node >= 0 else -1)):
+            depth[each] = above
+    return [int(target) for target in np.argsort(depth, kind="stable")]
+
+
+def close_upward(Y: NDArray[np.bool_], parents: Parents) -> NDArray[np.bool_]:
+    """A copy of the labels in which samples have the parents of their labels too."""
+    Y = Y.copy()
+    for target in reversed(top_down(parents)):
+        if parents[target] >= 0:
+            Y[:, parents[target]] |= Y[:, target]
+    return Y
