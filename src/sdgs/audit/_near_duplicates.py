@@ -19,7 +19,7 @@ _MIN_COMMON_SHARE = 0.5  # of the features, observed in both of two samples that
 _MAX_DIFFERENCES = 1 << 22  # entries of differences that are computed at a time
 
 
-@blas_on_one_thread
+@blas_on_one_thread()
 def find_differing_duplicates(
     X: Any,
     Y: Any,

@@ -28,7 +28,7 @@ class PredictionExplainingMixin:
     """Mixin of a fitted SDGS model: ``explain_prediction``, ``explain_labels`` and ``counterfactual``."""
 
     @available_if(reads_by_ridge("explain_prediction"))  # type: ignore[untyped-decorator]
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def explain_prediction(
         self: Any, X: Any, labels: Any = None, *, feature_names: Any = None, label_names: Any = None
     ) -> PredictionExplanation:
@@ -92,7 +92,7 @@ class PredictionExplainingMixin:
         )
 
     @available_if(reads_by_ridge("explain_labels"))  # type: ignore[untyped-decorator]
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def explain_labels(self: Any, X: Any, *, feature_names: Any = None, label_names: Any = None) -> LabelExplanation:
         """What marks each label: features, components of other labels and training samples, averaged over samples.
 
@@ -111,7 +111,7 @@ class PredictionExplainingMixin:
         return explain_labels(self.explain_prediction(X, "all", **names))
 
     @available_if(reads_by_ridge("counterfactual"))  # type: ignore[untyped-decorator]
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def counterfactual(
         self: Any,
         X: Any,

@@ -147,7 +147,7 @@ class SampleReasons:
         """Names of the labels that are explained."""
         return self.terms.label_names[self.labels]
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def parts(self) -> LogOddsParts:
         """All parts of the log-odds, only for features that have any."""
         pairs = zip(self.terms.pipelines, self._read, strict=True)

@@ -105,15 +105,15 @@ class ProblemTransformation(ProbabilisticClassifier):
         check_base_learner(self.estimator, "estimator")
         check_n_jobs(self.n_jobs)
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _fit(self, X: Any, labels: Any) -> None:
         self._fit_learners(_narrow(X), labels, np.random.default_rng(check_seed(self.random_state)))
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _scores(self, X: Any) -> Array:
         return super()._scores(_narrow(X))
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _label_sets(self, X: Any) -> NDArray[np.bool_]:
         return self._best_sets(_narrow(X))
 

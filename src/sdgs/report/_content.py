@@ -228,7 +228,7 @@ def _choose_explained(mistakes: NDArray[np.intp], n: int, n_explained: int) -> N
     return np.sort(np.concatenate([largest, np.random.default_rng(0).choice(others, n_others, replace=False)]))
 
 
-@blas_on_one_thread
+@blas_on_one_thread()
 def _explain(
     model: Any,
     samples: _Samples,
