@@ -26,11 +26,10 @@ from sdgs.methods._chain_inference import (
     monte_carlo,
     with_labels,
 )
+from sdgs.selection._defaults import EXACT_CHAIN_LABELS, MAX_EXACT_CHAIN_LABELS
 
 DECISIONS = ("greedy", "mode", "marginals", "f1")
 INFERENCES = ("auto", "exact", "beam", "monte_carlo")
-MAX_EXACT_LABELS = 15
-_AUTO_EXACT_LABELS = 10  # up to 1024 label sets per sample
 _BLOCK_SETS = 1 << 18  # label sets that are held at a time
 
 
@@ -210,13 +209,13 @@ class ClassifierChains(ProblemTransformation):
     def _resolve_inference(self) -> str:
         n_free = max(chain.n_free for chain in self._chains)
         if self.inference == "auto":
-            if n_free <= _AUTO_EXACT_LABELS:
+            if n_free <= EXACT_CHAIN_LABELS:
                 return "exact"
             return "beam" if self.decision == "mode" else "monte_carlo"
-        if self.inference == "exact" and n_free > MAX_EXACT_LABELS:
+        if self.inference == "exact" and n_free > MAX_EXACT_CHAIN_LABELS:
             raise ValueError(
-                f'inference="exact" follows all label sets, for at most {MAX_EXACT_LABELS} labels, and {n_free} labels '
-                'are not constant. Use "beam" or "monte_carlo".'
+                f'inference="exact" follows all label sets, for at most {MAX_EXACT_CHAIN_LABELS} labels, and {n_free} '
+                'labels are not constant. Use "beam" or "monte_carlo".'
             )
         return self.inference
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.methods._base_learners import Array, ProblemTransformation
 from sdgs.methods._target_tree import Parents, fit_tree
+from sdgs.selection._defaults import MAX_KMEANS_ITERATIONS
 
 CLUSTERINGS = ("balanced", "random")
-_MAX_ITER = 20  # of k-means, as in Mulan
 
 
 class HOMER(ProblemTransformation):
@@ -86,7 +86,7 @@ class HOMER(ProblemTransformation):
 
     def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
         Y = labels.toarray()
-        max_iter = _MAX_ITER if self.clustering == "balanced" else 0
+        max_iter = MAX_KMEANS_ITERATIONS if self.clustering == "balanced" else 0
         self.groups_, self.parents_ = group_labels(Y, self.branching_factor, max_iter, rng)
         targets = np.column_stack([Y, *(Y[:, group].any(axis=1) for group in self.groups_)])
         seeds = self._draw_seeds(rng, targets.shape[1])
