@@ -6,12 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._validation import check_distances, check_int, check_number
 from sdgs.estimators._base import LabelTarget, atomic_fit
+from sdgs.methods._centring import centre
 
 
 class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -73,7 +74,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
         Y = labels.toarray().astype(np.float64)
         Y -= Y.mean(axis=0)
-        centred, remaining_mean = _centre(X, self.mean_)
+        centred, remaining_mean = centre(X, self.mean_)
         M = np.asarray(centred.T @ Y)  # Y is centred, so X need not be
         # M M^T has rank k: from (lambda, u) of M^T B^-1 M, which is k x k, v = B^-1 M u / sqrt(lambda) is a solution.
         solved = _solve_regularised_gram(centred, remaining_mean, mu, M)
@@ -98,7 +99,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         # In float64, because the means may be much larger than the differences between samples.
-        centred, remaining_mean = _centre(X, self.mean_)
+        centred, remaining_mean = centre(X, self.mean_)
         projection = self.components_.T.astype(np.float64)
         return np.asarray(centred @ projection - remaining_mean @ projection).astype(X.dtype)
 
@@ -121,21 +122,6 @@ def _check_n_directions(n_components: Any, p: int) -> int:
     if share > 1:
         raise ValueError(f"n_components must be an integer or a share in (0, 1], got {n_components!r}.")
     return max(1, round(share * p))
-
-
-def _centre(X: Any, mean: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
-    """X in float64 minus its mean, and the mean that is left.
-
-    Of a sparse X only columns that are mostly filled are centred: the mean of others is at most about as large as
-    their standard deviation, so that subtracting it from products later loses no digits.
-    """
-    if not issparse(X):
-        return X - mean, np.zeros_like(mean)
-    n, p = X.shape
-    mostly_filled = np.bincount(X.indices, minlength=p) > n / 2
-    offset = np.where(mostly_filled, mean, 0.0)
-    centred = X.astype(np.float64) - csr_array(np.ones((n, 1))) @ csr_array(offset[None, :])
-    return csr_array(centred), mean - offset
 
 
 def _solve_regularised_gram(
