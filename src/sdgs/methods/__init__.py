@@ -3,6 +3,18 @@
 from sdgs.methods._binary_relevance import BinaryRelevance
 from sdgs.methods._mddm import MDDM
 from sdgs.methods._mlknn import MLkNN
+from sdgs.methods._reduced_rank_ridge import ReducedRankRidge, ReducedRankRidgeCV
+from sdgs.methods._shared_subspace import SharedSubspace, SharedSubspaceCV
 from sdgs.methods._sparse_low_rank import SparseLowRank, SparseLowRankCV
 
-__all__ = ["MDDM", "BinaryRelevance", "MLkNN", "SparseLowRank", "SparseLowRankCV"]
+__all__ = [
+    "MDDM",
+    "BinaryRelevance",
+    "MLkNN",
+    "ReducedRankRidge",
+    "ReducedRankRidgeCV",
+    "SharedSubspace",
+    "SharedSubspaceCV",
+    "SparseLowRank",
+    "SparseLowRankCV",
+]

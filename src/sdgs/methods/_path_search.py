@@ -1,5 +1,6 @@
 """Parameters of linear methods found by cross-validation; on each fold one path serves all settings."""
 
+import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -61,3 +62,21 @@ def check_grid(values: Any, name: str, *, positive: bool = True, maximum: float 
         limit = "" if maximum == np.inf else f" of at most {maximum:g}"
         raise ValueError(f"{name} must be a number or a sequence of numbers{limit}, got {values!r}.")
     return grid
+
+
+def check_n_components(n_components: Any, k: int) -> int:
+    """A number of directions, or a share of the k labels; at most k."""
+    if isinstance(n_components, numbers.Integral):
+        return min(check_int(n_components, "n_components", minimum=1), k)
+    share = check_number(n_components, "n_components", positive=True)
+    if share > 1:
+        raise ValueError(f"n_components must be an integer or a share in (0, 1], got {n_components!r}.")
+    return max(1, round(share * k))
+
+
+def check_ranks_to_try(n_components: Any, k: int) -> list[int]:
+    """One or several of these, as different numbers in ascending order."""
+    values = np.atleast_1d(np.asarray(n_components, dtype=object))
+    if not values.size:
+        raise ValueError(f"n_components must be a number or a sequence of numbers, got {n_components!r}.")
+    return sorted({check_n_components(value, k) for value in values})
