@@ -8,6 +8,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs.methods import (
+    CurdsAndWhey,
+    CurdsAndWheyCV,
     ReducedRankRidge,
     ReducedRankRidgeCV,
     SharedSubspace,
@@ -24,6 +26,9 @@ METHODS = [
     SharedSubspaceCV(cv=2, random_state=0),
     ReducedRankRidge(),
     ReducedRankRidgeCV(cv=2, random_state=0),
+    CurdsAndWhey(),
+    CurdsAndWhey("population", alpha=0.1),
+    CurdsAndWheyCV(cv=2, random_state=0),
 ]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 
@@ -59,6 +64,8 @@ def test_sparse_samples_and_labels_give_the_same(method, shape):
     X[:, 0] += 3  # a column without zeros
     X = csr_array(X)
     Y = (X[:, :3].toarray() + 0.3 * rng.standard_normal((shape[0], 3)) > 0.3).astype(int)
+    if method.get_params().get("alpha") == 0:
+        method = clone(method).set_params(alpha=1.0)  # which it needs with more features than samples
     dense, sparse = clone(method).fit(X.toarray(), Y), clone(method).fit(X, csr_array(Y))
     np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X.toarray()), atol=1e-4)
     np.testing.assert_array_equal(sparse.predict(X).toarray(), dense.predict(X.toarray()))

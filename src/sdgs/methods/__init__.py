@@ -1,6 +1,7 @@
 """Methods that the paper compares SDGS with."""
 
 from sdgs.methods._binary_relevance import BinaryRelevance
+from sdgs.methods._curds_and_whey import CurdsAndWhey, CurdsAndWheyCV
 from sdgs.methods._mddm import MDDM
 from sdgs.methods._mlknn import MLkNN
 from sdgs.methods._reduced_rank_ridge import ReducedRankRidge, ReducedRankRidgeCV
@@ -10,6 +11,8 @@ from sdgs.methods._sparse_low_rank import SparseLowRank, SparseLowRankCV
 __all__ = [
     "MDDM",
     "BinaryRelevance",
+    "CurdsAndWhey",
+    "CurdsAndWheyCV",
     "MLkNN",
     "ReducedRankRidge",
     "ReducedRankRidgeCV",
