@@ -8,6 +8,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs.methods import (
+    PLST,
+    CompressedLabels,
     CurdsAndWhey,
     CurdsAndWheyCV,
     ReducedRankRidge,
@@ -19,7 +21,7 @@ from sdgs.methods import (
 )
 from sdgs.methods._centred_svd import centred_svd
 
-METHODS = [
+LINEAR = [
     SparseLowRank(tol=1e-8),
     SparseLowRankCV(cv=2, gammas=[0.1, 0.01], taus=[0.5, 1], random_state=0),
     SharedSubspace(),
@@ -29,8 +31,13 @@ METHODS = [
     CurdsAndWhey(),
     CurdsAndWhey("population", alpha=0.1),
     CurdsAndWheyCV(cv=2, random_state=0),
+    PLST(),
+    PLST(conditional=True),
 ]
+COMPRESSED = [CompressedLabels(decoder=decoder, random_state=0) for decoder in ("omp", "cosamp", "correlation")]
+METHODS = [*LINEAR, *COMPRESSED]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+each_linear_method = pytest.mark.parametrize("method", LINEAR, ids=lambda method: type(method).__name__)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -48,7 +55,7 @@ def test_labels_that_all_or_no_samples_have(method, small):
     assert not predicted[:, 3].any()
 
 
-@each_method
+@each_linear_method
 def test_equal_labels_have_equal_scores(method, small):
     X, Y, X_test = small
     Y[:, 3] = Y[:, 1]
@@ -76,13 +83,17 @@ def test_one_label(method, small):
     X, Y, X_test = small
     frame = pd.DataFrame(Y[:, [0]], columns=["one"])
     model = clone(method).fit(X, frame)
-    assert list(model.predict(X_test).columns) == ["one"]
-    scores = model.decision_function(X_test)[:, 0]
-    # As the second of two classes its score is the same, and that of the first 1 minus it.
+    predicted = model.predict(X_test)
+    assert list(predicted.columns) == ["one"]
+    np.testing.assert_array_equal(predicted["one"], model.decision_function(X_test)[:, 0] > 0.5)
+
+
+@pytest.mark.parametrize("method", [SharedSubspace(), ReducedRankRidge(), CurdsAndWhey(), PLST()])
+def test_the_scores_of_two_classes_add_up_to_one(method, small):
+    X, Y, X_test = small
+    scores = clone(method).fit(X, csr_array(Y[:, [0]])).decision_function(X_test)[:, 0]
     difference = clone(method).fit(X, Y[:, 0]).decision_function(X_test)
-    if "CV" not in type(method).__name__ and not isinstance(method, SparseLowRank):  # whose trace norm is of both
-        np.testing.assert_allclose(difference, 2 * scores - 1, atol=1e-6)
-    assert set(clone(method).fit(X, Y[:, 0]).predict(X_test)) <= {0, 1}
+    np.testing.assert_allclose(difference, 2 * scores - 1, atol=1e-9)
 
 
 @each_method
@@ -101,7 +112,7 @@ def test_the_threshold_decides(method, small):
     np.testing.assert_array_equal(model.predict(X_test), model.decision_function(X_test) > 0.3)
 
 
-@each_method
+@each_linear_method
 def test_samples_that_are_all_the_same_get_the_mean(method, small):
     _, Y, _ = small
     X = np.ones((len(Y), 3))
