@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgs.methods import (
+    MDDM,
     PLST,
     CompressedLabels,
     CurdsAndWhey,
@@ -41,7 +42,7 @@ each_linear_method = pytest.mark.parametrize("method", LINEAR, ids=lambda method
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(METHODS)
+@parametrize_with_checks([*METHODS, MDDM(projection="orthonormal", label_kernel="rbf")])
 def test_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
