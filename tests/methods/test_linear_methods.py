@@ -56,6 +56,13 @@ def test_labels_that_all_or_no_samples_have(method, small):
     assert not predicted[:, 3].any()
 
 
+@each_method
+def test_labels_none_of_which_varies(method, small):
+    X, _, X_test = small
+    Y = np.tile([1, 0], (len(X), 1))
+    np.testing.assert_array_equal(clone(method).fit(X, Y).decision_function(X_test), Y[: len(X_test)])
+
+
 @each_linear_method
 def test_equal_labels_have_equal_scores(method, small):
     X, Y, X_test = small

@@ -84,6 +84,7 @@ def test_the_sparse_part_vanishes_from_the_largest_useful_gamma_on(small):
     largest = 2 * np.abs((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0))).max()
     assert not SparseLowRank(largest * 1.001, 0).fit(X, Y).coef_.any()
     assert SparseLowRank(largest * 0.95, 0, tol=1e-8).fit(X, Y).coef_.any()
+    assert SparseLowRank().fit(X, Y).gamma_ == pytest.approx(largest / 100)
 
 
 def test_with_both_loose_it_is_least_squares(small):

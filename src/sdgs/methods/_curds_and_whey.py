@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh
 
 from sdgs._utils._validation import check_choice, check_number
 from sdgs.methods._centred_svd import CentredSVD, centred_svd
@@ -47,7 +47,7 @@ def curds_and_whey(s: Array, targets: Array, Y: Array, alpha: float, shrinkage: 
     N = targets @ (F / t)  # A^T E for Y = E diag(t) F^T
     hat = s**2 / (s**2 + alpha)  # eigenvalues of the hat matrix
     r = float(hat.sum()) / Y.shape[0]
-    _, c, Wt = svd(np.sqrt(hat)[:, None] * N, full_matrices=False, check_finite=False)
+    _, c, Wt = np.linalg.svd(np.sqrt(hat)[:, None] * N, full_matrices=False)
     c = np.minimum(c, 1.0)
     squares = ((hat[:, None] * (N @ Wt.T)) ** 2).sum(axis=0)  # of the fitted canonical coordinates
     d = _population_shrinkage(c**2, r) if shrinkage == "population" else _gcv_shrinkage(c**2, squares, r)

@@ -30,7 +30,7 @@ class PLST(LinearMethod):
 
     Parameters
     ----------
-    n_components : int or float, default=0.5
+    n_components : int or float, default=0.75
         r: a number, or a share of the labels. With as many as labels it is ridge regression.
     alpha : float, default=0.1
         Ridge penalty, positive.
@@ -68,7 +68,7 @@ class PLST(LinearMethod):
 
     def __init__(
         self,
-        n_components: int | float = 0.5,
+        n_components: int | float = 0.75,
         *,
         alpha: float = 0.1,
         conditional: bool = False,

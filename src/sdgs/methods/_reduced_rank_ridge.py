@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import svd
 
 from sdgs._utils._validation import check_number
 from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
@@ -24,7 +23,7 @@ def reduced_rank_ridges(s: Array, targets: Array, alpha: float, ranks: Sequence[
     projected on the leading right singular vectors R of diag(s / sqrt(s^2 + alpha)) A^T Y.
     """
     fitted = (s / np.sqrt(s**2 + alpha))[:, None] * targets
-    R = svd(fitted, full_matrices=False, check_finite=False)[2].T
+    R = np.linalg.svd(fitted, full_matrices=False)[2].T
     M = ridge_coordinates(s, targets, alpha) @ R
     for rank in ranks:
         yield M[:, :rank], R[:, :rank]
@@ -56,7 +55,7 @@ class ReducedRankRidge(_ReducedRankMethod):
 
     Parameters
     ----------
-    n_components : int or float, default=0.5
+    n_components : int or float, default=0.75
         The rank r: a number, or a share of the labels. With as many as labels it is ridge regression.
     alpha : float, default=1.0
         Ridge penalty, positive.
@@ -93,7 +92,7 @@ class ReducedRankRidge(_ReducedRankMethod):
     (6, 64)
     """
 
-    def __init__(self, n_components: int | float = 0.5, *, alpha: float = 1.0, threshold: float = 0.5) -> None:
+    def __init__(self, n_components: int | float = 0.75, *, alpha: float = 1.0, threshold: float = 0.5) -> None:
         self.n_components = n_components
         self.alpha = alpha
         self.threshold = threshold

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve, svd
+from scipy.linalg import solve
 
 from sdgs._utils._validation import check_number
 from sdgs.methods._centred_svd import centred_svd
@@ -45,7 +45,7 @@ def shared_subspaces(
     """
     e = s**2 / n
     shrunk, full = e + beta, e + alpha + beta
-    directions = svd((s / np.sqrt(shrunk * full))[:, None] * targets, full_matrices=False, check_finite=False)[0]
+    directions = np.linalg.svd((s / np.sqrt(shrunk * full))[:, None] * targets, full_matrices=False)[0]
     # The leading columns of an orthonormal basis are a basis of the leading columns: one for all ranks.
     basis = np.linalg.qr(np.sqrt(full / shrunk)[:, None] * directions)[0]
     own = (s / (n * full))[:, None] * targets  # the solution without a subspace
@@ -82,13 +82,13 @@ class SharedSubspace(_SharedSubspaceMethod):
 
     Parameters
     ----------
-    n_components : int or float, default=0.5
+    n_components : int or float, default=0.75
         Dimensions r of the subspace: a number, or a share of the labels. With as many as labels ``alpha`` has no
         effect, and the method is ridge regression.
     alpha : float, default=1.0
         Penalty of the part outside the subspace. 0 is ridge regression with penalty n beta; for large values the method
         approaches :class:`ReducedRankRidge`.
-    beta : float, default=0.01
+    beta : float, default=1e-4
         Penalty of the whole, positive.
     threshold : float, default=0.5
 
@@ -126,10 +126,10 @@ class SharedSubspace(_SharedSubspaceMethod):
 
     def __init__(
         self,
-        n_components: int | float = 0.5,
+        n_components: int | float = 0.75,
         *,
         alpha: float = 1.0,
-        beta: float = 0.01,
+        beta: float = 1e-4,
         threshold: float = 0.5,
     ) -> None:
         self.n_components = n_components
@@ -158,7 +158,7 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
     n_components : int, float or sequence of such, default=(0.25, 0.5, 0.75, 1.0)
         Dimensions of the subspace to choose from: numbers, or shares of the labels.
     alphas : float or sequence of floats, default=(0.1, 1.0, 10.0)
-    betas : float or sequence of floats, default=(1e-4, 1e-3, 1e-2, 0.1, 1.0)
+    betas : float or sequence of floats, default=(1e-5, 1e-4, 1e-3, 1e-2, 0.1)
     metric : {"f1", "accuracy", "hamming_loss", "squared_error"}, default="f1"
         What the search maximises or, for the last two, minimises: a measure of :mod:`sdgs.metrics` of the predicted
         labels, or the mean squared error of the scores.
@@ -187,7 +187,7 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         *,
         n_components: int | float | Sequence[int | float] = (0.25, 0.5, 0.75, 1.0),
         alphas: float | Sequence[float] = (0.1, 1.0, 10.0),
-        betas: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 0.1, 1.0),
+        betas: float | Sequence[float] = (1e-5, 1e-4, 1e-3, 1e-2, 0.1),
         metric: str = "f1",
         cv: int = 5,
         threshold: float = 0.5,

@@ -53,6 +53,11 @@ class LeastSquares:
     target_norm2: float
     largest_eigenvalue: float
 
+    @property
+    def largest_gamma(self) -> float:
+        """The smallest gamma for which the sparse part is zero if the low-rank part is."""
+        return 2 * float(np.abs(self.cross).max())
+
     def value(self, W: Array, gram_W: Array) -> float:
         """||X W - Y||_F^2, given X^T X W."""
         return max(float(np.vdot(W, gram_W) - 2 * np.vdot(W, self.cross)) + self.target_norm2, 0.0)
@@ -125,7 +130,7 @@ def sparse_low_rank(
     *,
     start: SparseLowRankCoefficients | None = None,
     tol: float = 1e-4,
-    max_iter: int = 2000,
+    max_iter: int = 5000,
 ) -> SparseLowRankCoefficients:
     """Solve the problem of this module.
 
