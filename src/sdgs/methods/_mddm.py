@@ -1,37 +1,51 @@
 """MDDM: a linear projection of the features that depends most on the labels."""
 
 import numbers
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
-from sdgs._utils._validation import check_distances, check_int, check_number
+from sdgs._utils._validation import check_choice, check_distances, check_int, check_number
 from sdgs.estimators._base import LabelTarget, atomic_fit
+from sdgs.methods._centring import centre
+
+PROJECTIONS = ("uncorrelated", "orthonormal")
+LABEL_KERNELS = ("linear", "cosine", "rbf")
 
 
 class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Multi-label dimensionality reduction via dependence maximisation (Zhang and Zhou, 2010).
 
-    Finds the projection that depends most on the labels, by the Hilbert-Schmidt independence criterion with linear
-    kernels, in the variant that keeps the projected features uncorrelated. With X and Y centred,
+    Finds the projection that depends most on the labels, by the Hilbert-Schmidt independence criterion. With X centred,
+    the centring matrix H and a kernel matrix L between the label sets of the samples, by default :math:`Y Y^T`,
 
-    .. math:: \max_P \; \mathrm{tr}(P^T X^T Y Y^T X P) \quad \text{s.t.} \quad
+    .. math:: \max_P \; \mathrm{tr}(P^T X^T H L H X P) \quad \text{s.t.} \quad
               P^T \left((1 - \mu) X^T X + \mu I\right) P = I
 
-    The paper uses it before :class:`MLkNN`, in a pipeline.
+    keeps the projected features uncorrelated; the other variant keeps the directions orthonormal, :math:`P^T P = I`.
+    The paper uses the former before :class:`MLkNN`, in a pipeline.
 
     Parameters
     ----------
     n_components : int or float, default=0.2
-        Directions to keep: a number, or a share of the features. There are never more than labels, because the
-        criterion has rank k at most and further directions would be arbitrary.
+        Directions to keep: a number, or a share of the features. There are never more than the rank of the label
+        kernel, with ``"linear"`` and ``"cosine"`` at most k, because further directions would be arbitrary.
     regularization : float, default=0.12
         mu, in (0, 1].
+    projection : {"uncorrelated", "orthonormal"}, default="uncorrelated"
+        With ``"orthonormal"`` ``regularization`` has no effect.
+    label_kernel : {"linear", "cosine", "rbf"} or callable, default="linear"
+        Similarity of label sets: the number of labels in common, that number divided by the geometric mean of the
+        numbers of both, or ``exp(-d / k)`` for d labels that differ. A callable takes two arrays of label sets (m, k)
+        with 0 and 1, and returns a positive semi-definite (m, m) matrix. All but ``"linear"`` take time cubic in the
+        number of different label sets.
 
     Attributes
     ----------
@@ -42,9 +56,18 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     mean_ : ndarray of shape (p,)
     """
 
-    def __init__(self, n_components: int | float = 0.2, *, regularization: float = 0.12) -> None:
+    def __init__(
+        self,
+        n_components: int | float = 0.2,
+        *,
+        regularization: float = 0.12,
+        projection: str = "uncorrelated",
+        label_kernel: str | Callable[[Any, Any], Any] = "linear",
+    ) -> None:
         self.n_components = n_components
         self.regularization = regularization
+        self.projection = projection
+        self.label_kernel = label_kernel
 
     @atomic_fit
     def fit(self, X: Any, y: Any) -> Self:
@@ -62,6 +85,10 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         mu = check_number(self.regularization, "regularization", positive=True)
         if mu > 1:
             raise ValueError(f"regularization must be in (0, 1], got {mu!r}.")
+        if check_choice(self.projection, "projection", PROJECTIONS) == "orthonormal":
+            mu = 1.0
+        if not callable(self.label_kernel):
+            check_choice(self.label_kernel, "label_kernel", LABEL_KERNELS)
         X = self._check_X(X, reset=True)
         labels = self._check_y(X, y)
         n, p = X.shape
@@ -71,15 +98,15 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_distances(X, "MDDM's covariance")
 
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
-        Y = labels.toarray().astype(np.float64)
+        Y = label_features(labels.toarray().astype(np.float64), self.label_kernel)
         Y -= Y.mean(axis=0)
-        centred, remaining_mean = _centre(X, self.mean_)
+        centred, remaining_mean = centre(X, self.mean_)
         M = np.asarray(centred.T @ Y)  # Y is centred, so X need not be
-        # M M^T has rank k: from (lambda, u) of M^T B^-1 M, which is k x k, v = B^-1 M u / sqrt(lambda) is a solution.
+        # M M^T has a low rank: with (lambda, u) of the small M^T B^-1 M, v = B^-1 M u / sqrt(lambda) is a solution.
         solved = _solve_regularised_gram(centred, remaining_mean, mu, M)
         values, vectors = eigh(M.T @ solved)
         order = np.argsort(values)[::-1][: min(d, p)]
-        order = order[values[order] > max(values.max(), 0) * 1e-10]
+        order = order[values[order] > max(values.max(initial=0), 0) * 1e-10]
         if order.size == 0:
             raise ValueError(
                 "No direction of X depends on the labels: all samples have the same labels, or the same features."
@@ -98,7 +125,7 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         # In float64, because the means may be much larger than the differences between samples.
-        centred, remaining_mean = _centre(X, self.mean_)
+        centred, remaining_mean = centre(X, self.mean_)
         projection = self.components_.T.astype(np.float64)
         return np.asarray(centred @ projection - remaining_mean @ projection).astype(X.dtype)
 
@@ -114,6 +141,25 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return tags
 
 
+def label_features(Y: NDArray[np.float64], kernel: str | Callable[[Any, Any], Any]) -> NDArray[np.float64]:
+    """Features F of the label sets of all samples, so that F F^T is the kernel matrix between them."""
+    if isinstance(kernel, str) and kernel == "linear":
+        return Y
+    sets, index = np.unique(Y, axis=0, return_inverse=True)
+    if callable(kernel):
+        K = np.asarray(kernel(sets, sets), dtype=np.float64)
+        if K.shape != (len(sets), len(sets)) or not np.isfinite(K).all():
+            raise ValueError(
+                f"label_kernel must return a finite matrix with one row and column per label set, here {len(sets)}; "
+                f"got shape {K.shape}."
+            )
+    else:
+        K = pairwise_kernels(sets, metric=kernel)
+    values, vectors = eigh((K + K.T) / 2)
+    kept = values > max(values[-1], 0.0) * len(sets) * np.finfo(np.float64).eps
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept]))[index.reshape(-1)])
+
+
 def _check_n_directions(n_components: Any, p: int) -> int:
     if isinstance(n_components, numbers.Integral):
         return check_int(n_components, "n_components", minimum=1)
@@ -123,25 +169,12 @@ def _check_n_directions(n_components: Any, p: int) -> int:
     return max(1, round(share * p))
 
 
-def _centre(X: Any, mean: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
-    """X in float64 minus its mean, and the mean that is left.
-
-    Of a sparse X only columns that are mostly filled are centred: the mean of others is at most about as large as
-    their standard deviation, so that subtracting it from products later loses no digits.
-    """
-    if not issparse(X):
-        return X - mean, np.zeros_like(mean)
-    n, p = X.shape
-    mostly_filled = np.bincount(X.indices, minlength=p) > n / 2
-    offset = np.where(mostly_filled, mean, 0.0)
-    centred = X.astype(np.float64) - csr_array(np.ones((n, 1))) @ csr_array(offset[None, :])
-    return csr_array(centred), mean - offset
-
-
 def _solve_regularised_gram(
     X: Any, mean: NDArray[np.float64], mu: float, M: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """B^-1 M for B = (1 - mu) Xc^T Xc + mu I, Xc = X - mean, by the smaller of the two Gram matrices."""
+    if mu == 1:
+        return M
     n, p = X.shape
     if p <= n:
         B = X.T @ X
@@ -150,8 +183,6 @@ def _solve_regularised_gram(
         B[np.diag_indices(p)] += mu
         return np.asarray(cho_solve(cho_factor(B), M))
     # Woodbury: mu B^-1 = I - Xc^T (mu / (1 - mu) I + Xc Xc^T)^-1 Xc
-    if mu == 1:
-        return M
     centred = (X.toarray() if issparse(X) else X) - mean
     inner = centred @ centred.T
     inner[np.diag_indices(n)] += mu / (1 - mu)

@@ -1,0 +1,82 @@
+"""Parameters of linear methods found by cross-validation; on each fold one path serves all settings."""
+
+import numbers
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from sdgs._utils._validation import check_choice, check_int, check_n_jobs, check_number, check_seed
+from sdgs.methods._linear_method import LinearMethod
+from sdgs.readout._decision import TARGET_METRICS, Decision, metric_value
+from sdgs.selection._cross_fit import make_folds
+
+# From training samples, their labels and test samples to the scores of the latter, for one setting after the other.
+ScorePath = Callable[[Any, Any, Any], Iterator[NDArray[np.float64]]]
+METRICS = (*TARGET_METRICS, "squared_error")
+
+
+class PathSearch(LinearMethod):
+    """Base of methods whose parameters are chosen from a grid."""
+
+    metric: str
+    cv: int
+    random_state: Any
+    n_jobs: int | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.metric, "metric", METRICS)
+        check_int(self.cv, "cv", minimum=2)
+        check_n_jobs(self.n_jobs)
+
+    def _choose(self, X: Any, labels: Any, settings: Sequence[Mapping[str, Any]], path: ScorePath) -> Any:
+        """The setting with the best mean over the folds, the first of equal ones; sets what is known about all."""
+        folds = make_folds(X.shape[0], self.cv, check_seed(self.random_state))
+        labels = labels.tocsr()
+
+        def evaluate(train: NDArray[np.intp], test: NDArray[np.intp]) -> list[float]:
+            Y = labels[test].toarray()
+            return [self._value(Y, scores) for scores in path(X[train], labels[train], X[test])]
+
+        values = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(evaluate)(*pair) for pair in folds.pairs)
+        means = np.mean(values, axis=0) if values else np.zeros(len(settings))
+        best = int(np.argmax(means))
+        self.cv_results_ = {"params": [dict(setting) for setting in settings], "score": means}
+        self.best_params_, self.best_score_ = dict(settings[best]), float(means[best])
+        return settings[best]
+
+    def _value(self, Y: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+        if self.metric == "squared_error":
+            return -float(np.mean((scores - Y) ** 2))
+        labels = Decision(top=1).decide(scores) if self._is_multiclass else self._decide(scores)
+        return metric_value(self.metric, Y, labels)
+
+
+def check_grid(values: Any, name: str, *, positive: bool = True, maximum: float = np.inf) -> list[float]:
+    """A number or several, at least one, as floats."""
+    grid = [check_number(value, name, positive=positive) for value in np.atleast_1d(np.asarray(values, dtype=object))]
+    if not grid or max(grid) > maximum:
+        limit = "" if maximum == np.inf else f" of at most {maximum:g}"
+        raise ValueError(f"{name} must be a number or a sequence of numbers{limit}, got {values!r}.")
+    return grid
+
+
+def check_n_components(n_components: Any, k: int) -> int:
+    """A number of directions, or a share of the k labels; at most k."""
+    if isinstance(n_components, numbers.Integral):
+        return min(check_int(n_components, "n_components", minimum=1), k)
+    share = check_number(n_components, "n_components", positive=True)
+    if share > 1:
+        raise ValueError(f"n_components must be an integer or a share in (0, 1], got {n_components!r}.")
+    return max(1, round(share * k))
+
+
+def check_ranks_to_try(n_components: Any, k: int) -> list[int]:
+    """One or several of these, as different numbers in ascending order."""
+    values = np.atleast_1d(np.asarray(n_components, dtype=object))
+    if not values.size:
+        raise ValueError(f"n_components must be a number or a sequence of numbers, got {n_components!r}.")
+    return sorted({check_n_components(value, k) for value in values})
