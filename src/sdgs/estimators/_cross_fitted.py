@@ -155,7 +155,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
         check_int(self.cv, "cv", minimum=2)
         check_n_jobs(self.n_jobs)
         for name, estimator in self._named_estimators():
-            if isinstance(estimator, type) or not is_classifier(estimator):
+            if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
                 raise ValueError(f"{name} must be a classifier with the interface of scikit-learn, got {estimator!r}.")
 
     def get_metadata_routing(self) -> MetadataRouter:

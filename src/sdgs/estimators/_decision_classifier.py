@@ -9,7 +9,7 @@ from sdgs._utils._validation import check_choice
 from sdgs.estimators._cross_fitted import CrossFittedClassifier
 from sdgs.estimators._label_scores import Scores
 from sdgs.readout._calibrated_average import CalibratedAverage
-from sdgs.readout._calibration import Calibration, calibrate_varying
+from sdgs.readout._calibration import calibrate_varying, identity
 
 
 class DecisionClassifier(CrossFittedClassifier):
@@ -123,8 +123,7 @@ class DecisionClassifier(CrossFittedClassifier):
 
     def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64]) -> CalibratedAverage:
         calibration = calibrate_varying(scores[0], Y, fit=self.calibration is not None)
-        k = Y.shape[1]
-        return CalibratedAverage((calibration,), np.ones(1), Calibration(np.ones(k), np.zeros(k)))
+        return CalibratedAverage((calibration,), np.ones(1), identity(Y.shape[1]))
 
     def _check_parameters(self) -> None:
         check_choice(self.calibration, "calibration", ("auto", None))

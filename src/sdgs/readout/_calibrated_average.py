@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from sdgs.readout._calibration import Calibration, calibrate_varying, evenly_spaced_rows
+from sdgs.readout._calibration import Calibration, calibrate_varying, evenly_spaced_rows, identity
 from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES
 
 Scores = NDArray[np.float64]
@@ -42,6 +42,8 @@ def fit_average(
     if weights is None:
         log_odds = [calibration.log_odds(values) for calibration, values in zip(calibrations, scores, strict=True)]
         weights = best_weights(log_odds, Y)
+    if len(scores) == 1:
+        return CalibratedAverage(calibrations, weights, identity(Y.shape[1]))
     return CalibratedAverage(calibrations, weights, calibrate_varying(_weighted_sum(calibrations, weights, scores), Y))
 
 

@@ -109,6 +109,11 @@ def _fit_coefficients(
     return Calibration(np.zeros(len(log_odds)), log_odds)
 
 
+def identity(k: int) -> Calibration:
+    """The calibration of scores that are log-odds."""
+    return Calibration(np.ones(k), np.zeros(k))
+
+
 def calibrate_varying(scores: NDArray[np.float64], Y: NDArray[Any], *, fit: bool = True) -> Calibration:
     """A calibration of cross-fitted scores (n, k) in which labels that are constant in Y get their log-odds.
 
