@@ -79,7 +79,9 @@ logistic = LogisticRegression()
 def test_all_wrappers_of_a_classifier_give_its_log_odds(data, estimator, labels):
     X, Y = data
     Y = Y[:, labels]
-    scores = fit_scorer(Learner(estimator, {}, shrink=False), X, Target(csr_array(Y))).scores(X[:5])
+    scorer = fit_scorer(Learner(estimator, {}, shrink=False), X, Target(csr_array(Y)))
+    assert scorer.estimator is not estimator
+    scores = scorer.scores(X[:5])
     assert scores.shape == (5, len(labels))
     for column, y in zip(scores.T, Y.T, strict=True):
         if y.all() or not y.any():

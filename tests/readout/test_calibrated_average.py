@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
@@ -46,6 +47,11 @@ def test_separable_labels_have_finite_weights():
     Y = np.eye(4) > 0
     signs = np.where(Y, 1.0, -1.0)
     np.testing.assert_allclose(best_weights([signs, signs], Y), [0.5, 0.5], atol=1e-6)
+    # Without a penalty there is no minimiser. With it w - 1/2 is proportional to the scales of the two models.
+    scales = np.array([0.01, 0.03])
+    t = brentq(lambda t: t - 1e3 * 16 * expit(-scales @ (0.5 + t * scales)), 0, 1e5)
+    w = 0.5 + t * scales
+    np.testing.assert_allclose(best_weights([s * signs for s in scales], Y), w / w.sum(), atol=1e-4)
 
 
 def test_the_average_is_calibrated_at_any_scale_of_its_models():
@@ -57,6 +63,16 @@ def test_the_average_is_calibrated_at_any_scale_of_its_models():
         assert Y[inside].mean() == pytest.approx(P[inside].mean(), abs=0.04)
     scaled = [100 * first - 3, 0.01 * second + 5]
     np.testing.assert_allclose(expit(fit_average(scaled, Y).log_odds(scaled)), P, atol=0.01)
+
+
+def test_the_average_of_models_that_know_different_things_is_scaled_up():
+    """Each knows one of two independent terms of the log-odds, whose sum is right and whose average is half of it."""
+    rng = np.random.default_rng(0)
+    terms = [rng.normal(0, 2, (4000, 2)) for _ in range(2)]
+    Y = rng.random((4000, 2)) < expit(sum(terms))
+    average = fit_average(terms, Y)
+    np.testing.assert_allclose(average.weights, [0.5, 0.5], atol=0.05)
+    np.testing.assert_allclose(average.log_odds(terms), sum(terms), atol=0.5, rtol=0.1)
 
 
 def test_given_weights():
