@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import fmean
 
 DOCS = Path(__file__).parent
 PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")))
@@ -358,6 +359,22 @@ def label_error_blocks() -> dict[str, str]:
     }
 
 
+def decision_blocks() -> dict[str, str]:
+    """What tuned decisions and averages gain, in F1."""
+    f1: dict[tuple[str, str, str], list[float]] = {}
+    for r in read_records("decisions"):
+        f1.setdefault((r["study"], r["dataset"], r["method"]), []).append(float(r["f1"]))
+    blocks = {"decisions-source": sources_table("decisions")}
+    for study in ("linear", "average"):
+        datasets = unique(dataset for kind, dataset, _ in f1 if kind == study)
+        methods = unique(method for kind, _, method in f1 if kind == study)
+        means = {(d, m): fmean(f1[study, d, m]) for d in datasets for m in methods}
+        rows = [[d, *(f"{means[d, m]:.1f}" for m in methods)] for d in datasets]
+        rows.append(["**mean**", *(f"**{fmean(means[d, m] for d in datasets):.1f}**" for m in methods)])
+        blocks[f"decisions-{study}"] = markdown_table(["Data set", *methods], rows)
+    return blocks
+
+
 def sources_table(*names: str) -> str:
     """Where the records come from."""
     used = {r["source"] for name in names for r in read_records(name)}
@@ -396,6 +413,7 @@ def render_blocks() -> dict[str, str]:
         **device_blocks(),
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),
+        **decision_blocks(),
     }
 
 

@@ -45,3 +45,20 @@ pd.DataFrame(measured).T.round(3)
 # %%
 # Measures per label:
 LabelMetricsDisplay.from_estimator(model, X_new, Y_new)
+
+# %%
+# :class:`sdgs.DecisionClassifier` does the same for any other classifier: it calibrates the probabilities and tunes the
+# decision. :class:`sdgs.AveragingClassifier` does it for the average of several.
+from sklearn.ensemble import ExtraTreesClassifier
+
+from sdgs import AveragingClassifier, DecisionClassifier
+
+trees = ExtraTreesClassifier(random_state=0)
+classifiers = {
+    "trees": trees,
+    "trees, decided": DecisionClassifier(trees, random_state=0),
+    "SDGS": model,
+    "average of both": AveragingClassifier([SDGSClassifier(3, random_state=0), trees], random_state=0),
+}
+measured = {name: evaluate(Y_new, classifier.fit(X, Y).predict(X_new)) for name, classifier in classifiers.items()}
+pd.DataFrame(measured).T.round(3)

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
+    from sdgs.estimators._averaging_classifier import AveragingClassifier
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
+    from sdgs.estimators._decision_classifier import DecisionClassifier
     from sdgs.estimators._load import load
     from sdgs.estimators._model_functions import (
         counterfactual,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from sdgs.persistence._container import ModelFileError
 
 __all__ = [
+    "AveragingClassifier",
+    "DecisionClassifier",
     "Decomposition",
     "Explanation",
     "GroupCodes",
@@ -54,6 +58,8 @@ __all__ = [
 
 # Names load on first use, so that `import sdgs` costs nothing: scikit-learn alone takes most of a second.
 _HOME = {
+    "AveragingClassifier": "sdgs.estimators._averaging_classifier",
+    "DecisionClassifier": "sdgs.estimators._decision_classifier",
     "Decomposition": "sdgs.decomposition",
     "Explanation": "sdgs.explanation",
     "GroupCodes": "sdgs.coding",

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_device_of, to_host
 from sdgs._utils._array_backends import backend_of
@@ -51,10 +51,10 @@ def atomic_fit(fit: Method) -> Method:
     """
 
     @wraps(fit)
-    def wrapper(self: Any, X: Any, y: Any) -> Any:
+    def wrapper(self: Any, X: Any, y: Any, **params: Any) -> Any:
         copy = object.__new__(type(self))
         copy.__dict__.update({name: value for name, value in vars(self).items() if not _is_fitted_attribute(name)})
-        fit(copy, X, y)
+        fit(copy, X, y, **params)
         self.__dict__ = copy.__dict__
         return self
 
@@ -122,7 +122,7 @@ class LabelTarget:
         self._is_multiclass = not is_matrix
         if self._is_multiclass:
             return self._check_classes(y)
-        labels = check_labels(y, n_samples=X.shape[0], name="y")
+        labels = check_labels(y, n_samples=_num_samples(X), name="y")
         self._label_dtype = np.dtype(np.int64) if y.dtype == object else y.dtype
         self.classes_ = np.arange(labels.shape[1])
         if self._label_columns is not None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from scipy.special import log_expit, softmax
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sdgs._utils._array_api import expit, namespace, on_host, to_device_of, to_host
+from sdgs._utils._array_api import expit, namespace, on_host
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._utils._threads import blas_on_one_thread, n_threads
@@ -20,16 +19,16 @@ from sdgs._utils._validation import (
     check_choice,
     check_int,
     check_n_jobs,
-    check_number,
     check_seed,
 )
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
+from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
-from sdgs.readout._calibration import fit_calibration
-from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS, Decision, tune_decision
+from sdgs.readout._calibration import fit_calibration, label_probabilities
+from sdgs.readout._decision import Decision, make_decision
 from sdgs.readout._features import needs_cleaning
 from sdgs.readout._out_of_fold import OutOfFold
 from sdgs.readout._parameters import DecompositionOptions
@@ -92,9 +91,7 @@ class SDGSModel(
 
     def _fit(self, X: Any, labels: Any) -> None:
         """``X`` is an array, or the samples of a distributed one."""
-        n_labels = labels.shape[1]
-        if not isinstance(self.decision, str) and np.shape(self.decision) not in ((), (n_labels,)):
-            raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
+        check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
         best = self._pipelines[0]
@@ -118,7 +115,7 @@ class SDGSModel(
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
-        decision = Decision(self.metric, self._resolve_at_least_one(labels))
+        decision = Decision(self.metric, resolve_at_least_one(self.at_least_one, self.metric, labels))
         return ReadoutContext(
             options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
         )
@@ -126,11 +123,6 @@ class SDGSModel(
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
         """What :func:`sdgs.readout._landmark_kernel.landmark_number` takes."""
         return self.n_landmarks
-
-    def _resolve_at_least_one(self, labels: Any) -> bool:
-        if self.at_least_one != "auto":
-            return bool(self.at_least_one)
-        return self.metric != "hamming_loss" and bool((labels.tocsr().sum(axis=1) > 0).all())
 
     def _fit_pipelines(
         self, samples: Samples, labels: Any, context: ReadoutContext, results: list[CVResult], task: Task
@@ -145,17 +137,14 @@ class SDGSModel(
         self._calibration = fit_calibration(scores, Y)
         log_odds = self._calibration.log_odds(scores)
         self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), results[0].rows)
-        at_least_one = self._resolve_at_least_one(labels)
-        if self._is_multiclass:
-            self._decision = context.decision
-        elif isinstance(self.decision, str):
-            P = expit(log_odds)
-            self._decision = tune_decision(self.decision, self.metric, P, Y, at_least_one=at_least_one)
-        elif isinstance(self.decision, numbers.Integral):
-            self._decision = Decision(self.metric, top=int(self.decision))
-        else:
-            thresholds = np.asarray(self.decision, dtype=np.float64)
-            self._decision = Decision(self.metric, at_least_one, thresholds=thresholds)
+        self._decision = make_decision(
+            self.decision,
+            self.metric,
+            expit(log_odds),
+            Y,
+            at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
+            one_per_sample=self._is_multiclass,
+        )
         self.penalty_, self.read_from_ = results[0].choice.penalty, results[0].choice.read_from
 
     def _set_attributes(self, best: FittedPipeline) -> None:
@@ -179,10 +168,7 @@ class SDGSModel(
         return self._decision.decide(expit(scores))
 
     def _probabilities(self, log_odds: Any) -> Any:
-        if not self._is_multiclass:
-            return expit(log_odds)
-        P = softmax(log_expit(to_host(log_odds)), axis=1)  # on the host: one column per class is little to transfer
-        return to_device_of(P, log_odds)
+        return label_probabilities(log_odds, one_per_sample=self._is_multiclass)
 
     @available_if(reads_by_ridge("predict_proba"))  # type: ignore[untyped-decorator]
     @lazy_for_distributed
@@ -270,19 +256,6 @@ class SDGSModel(
         else:
             check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.solver, "solver", ESTIMATOR_SOLVERS)
-        check_choice(self.metric, "metric", TARGET_METRICS)
-        check_choice(self.at_least_one, "at_least_one", ("auto", True, False))
+        check_decision_parameters(self)
         check_int(self.cv, "cv", minimum=2)
         check_n_jobs(self.n_jobs)
-        _check_decision(self.decision)
-
-
-def _check_decision(decision: Any) -> None:
-    if isinstance(decision, str):
-        check_choice(decision, "decision", DECISION_RULES)
-    elif isinstance(decision, numbers.Integral):
-        check_int(decision, "decision", minimum=1)
-    else:
-        for threshold in np.ravel(decision):
-            if check_number(threshold, "decision") > 1:
-                raise ValueError(f"decision must be a probability where it is a threshold, got {threshold!r}.")

@@ -124,7 +124,7 @@ class CompressedLabels(LinearMethod):
         self._set_linear(decomposition.right_product(M), decomposition.mean, Z_mean)
         self.sensing_matrix_, self._fixed_scores = A, np.where(is_constant, n_positive > 0, np.nan)
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _scores(self, X: Any) -> NDArray[Any]:
         decoded = DECODERS[self.decoder](super()._scores(X), self.sensing_matrix_, self.sparsity_)
         return np.where(np.isnan(self._fixed_scores), decoded, self._fixed_scores)

@@ -23,7 +23,7 @@ class LinearMethod(MultiLabelClassifier):
     def _check_parameters(self) -> None:
         check_number(self.threshold, "threshold")
 
-    @blas_on_one_thread
+    @blas_on_one_thread()
     def _fit(self, X: Any, labels: Any) -> None:
         check_distances(X, "least squares")
         self._fit_linear(X, labels)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgs._utils._array_api import expit, to_device_of, to_host
@@ -106,6 +107,40 @@ def _fit_coefficients(
         if is_valid:
             return Calibration(slope, d + b * log_odds)
     return Calibration(np.zeros(len(log_odds)), log_odds)
+
+
+def identity(k: int) -> Calibration:
+    """The calibration of scores that are log-odds."""
+    return Calibration(np.ones(k), np.zeros(k))
+
+
+def calibrate_varying(scores: NDArray[np.float64], Y: NDArray[Any], *, fit: bool = True) -> Calibration:
+    """A calibration of cross-fitted scores (n, k) in which labels that are constant in Y get their log-odds.
+
+    These are finite by Laplace's rule. Without ``fit`` the scores of the others are taken for log-odds.
+    """
+    n = len(Y)
+    counts = Y.sum(axis=0)
+    varies = (counts > 0) & (counts < n)
+    slope, offset = varies.astype(np.float64), np.where(varies, 0.0, np.log((counts + 1) / (n - counts + 1)))
+    if fit and varies.any():
+        fitted = fit_calibration(scores[:, varies], Y[:, varies])
+        slope[varies], offset[varies] = fitted.slope, fitted.offset
+    return Calibration(slope, offset)
+
+
+def shrunk_log_odds(P: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The log-odds of probabilities after ``share`` of them was replaced by 1/2: finite, and in the same order."""
+    # Both probabilities are formed from the smaller parts, so that tiny ones stay distinguishable.
+    return np.log((1 - share) * P + share / 2) - np.log((1 - share) * (1 - P) + share / 2)
+
+
+def label_probabilities(log_odds: Any, *, one_per_sample: bool) -> Any:
+    """The probabilities of labels with these log-odds (n, k); with ``one_per_sample`` they sum to 1 in each row."""
+    if not one_per_sample:
+        return expit(log_odds)
+    P = softmax(log_expit(to_host(log_odds)), axis=1)  # on the host: one column per class is little to transfer
+    return to_device_of(P, log_odds)
 
 
 def evenly_spaced_rows(n: int, k: int, max_scores: int) -> slice:

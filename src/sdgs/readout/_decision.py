@@ -4,6 +4,7 @@ Plain functions on arrays. P (n, k) holds probabilities, Y (n, k) labels. Decisi
 cross-fitted probabilities, and made where P is.
 """
 
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,22 @@ def tune_decision(rule: str, metric: str, P: Array, Y: NDArray[Any], *, at_least
     for label in np.flatnonzero(positive.sum(axis=0) >= MIN_POSITIVES_PER_THRESHOLD):
         thresholds[label] = _label_threshold(P[:, label], positive[:, label], metric)
     return Decision(metric, at_least_one, thresholds=thresholds)
+
+
+def make_decision(
+    decision: Any, metric: str, P: Array, Y: NDArray[Any], *, at_least_one: bool, one_per_sample: bool
+) -> Decision:
+    """What ``decision`` of an estimator says: a rule to tune on P and Y, a number of labels, or thresholds.
+
+    With ``one_per_sample``, for classes that exclude each other, the most probable one.
+    """
+    if one_per_sample:
+        return Decision(metric, top=1)
+    if isinstance(decision, str):
+        return tune_decision(decision, metric, P, Y, at_least_one=at_least_one)
+    if isinstance(decision, numbers.Integral):
+        return Decision(metric, top=int(decision))
+    return Decision(metric, at_least_one, thresholds=np.asarray(decision, dtype=np.float64))
 
 
 def metric_value(metric: str, Y: Any, labels: Any) -> float:

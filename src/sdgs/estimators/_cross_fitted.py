@@ -1,0 +1,173 @@
+"""What DecisionClassifier and AveragingClassifier share: other classifiers, cross-fitted, and a decision on labels."""
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgs._utils._validation import check_int, check_n_jobs, check_seed, reject_masked
+from sdgs.estimators._base import MultiLabelClassifier, atomic_fit
+from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._label_scores import LabelScorer, Learner, Scores, Target, cross_fit
+from sdgs.readout._calibrated_average import CalibratedAverage
+from sdgs.readout._calibration import label_probabilities
+from sdgs.readout._decision import Decision, make_decision
+from sdgs.selection._cross_fit import make_folds
+
+
+class CrossFittedClassifier(MultiLabelClassifier):
+    """Base class.
+
+    A subclass has the parameters named here, ``_named_estimators()`` and ``_fit_average(scores, Y)``.
+    """
+
+    _public_module = "sdgs"
+
+    metric: str
+    decision: Any
+    at_least_one: Any
+    cv: int
+    random_state: Any
+    n_jobs: int | None
+    _metadata: dict[str, dict[str, Any]]
+    _scorers: list[LabelScorer]
+    _average: CalibratedAverage
+    _decision: Decision
+
+    def _named_estimators(self) -> list[tuple[str, Any]]:
+        raise NotImplementedError
+
+    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64]) -> CalibratedAverage:
+        raise NotImplementedError
+
+    def _shrinks(self) -> bool:
+        """Whether probabilities of the classifiers are shrunk: see :class:`Learner`."""
+        return True
+
+    def _with_seed(self, estimator: Any, seed: int) -> Any:
+        """A clone with ``random_state`` set where it and what it holds have none, if this estimator has one."""
+        estimator = clone(estimator)
+        if self.random_state is not None:
+            names = [name for name, value in estimator.get_params().items() if value is None]
+            estimator.set_params(
+                **{name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+            )
+        return estimator
+
+    @atomic_fit
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Fit to samples and their labels.
+
+        Parameters
+        ----------
+        X : whatever the given classifiers take
+            n samples, which are selected by row and otherwise passed on as they are: also DataFrames with categories,
+            or texts for a pipeline.
+        y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+            A label matrix, or one class per sample. A dense matrix with one column is taken for the latter, as
+            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
+        **params : dict
+            For ``fit`` of the given classifiers, such as ``sample_weight``; with scikit-learn's metadata routing. The
+            calibration and the decision are not weighted.
+
+        Returns
+        -------
+        self
+            If the fit fails or is interrupted, the estimator stays as it was.
+        """
+        _raise_for_params(params, self, "fit")
+        routed = process_routing(self, "fit", **params)
+        self._metadata = {name: dict(routed[name].fit) for name, _ in self._named_estimators()}
+        try:
+            self._validate_and_fit(X, y)
+        finally:
+            del self._metadata
+        return self
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """The given classifiers validate the samples."""
+        reject_masked(X, "X")
+        (X,) = indexable(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def _fit(self, X: Any, labels: Any) -> None:
+        check_thresholds(self.decision, labels.shape[1])
+        drawn = check_seed(self.random_state)
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn  # as SDGSClassifier
+        folds = make_folds(labels.shape[0], self.cv, int(seed))
+        target = Target(labels.tocsr(), self.classes_ if self._is_multiclass else None)
+        learners = [
+            Learner(self._with_seed(estimator, int(seed)), self._metadata[name], self._shrinks())
+            for name, estimator in self._named_estimators()
+        ]
+        self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
+        Y = target.labels[folds.test_rows].toarray().astype(np.float64)
+        self._average = self._fit_average(scores, Y)
+        log_odds = self._average.log_odds(scores)
+        self.out_of_fold_rows_ = folds.test_rows
+        self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
+        self._decision = make_decision(
+            self.decision,
+            self.metric,
+            expit(log_odds),
+            Y,
+            at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
+            one_per_sample=self._is_multiclass,
+        )
+
+    def _check_before_prediction(self, X: Any) -> Scores:
+        """The log-odds of samples: the other methods need no more of them, and X may be anything."""
+        check_is_fitted(self)
+        self._check_parameters()
+        reject_masked(X, "X")
+        return self._average.log_odds([scorer.scores(X) for scorer in self._scorers])
+
+    def _scores(self, log_odds: Scores) -> Scores:
+        return log_odds
+
+    def _decide(self, log_odds: Scores) -> NDArray[np.bool_]:
+        return np.asarray(self._decision.decide(expit(log_odds)))
+
+    def _probabilities(self, log_odds: Scores) -> Scores:
+        return np.asarray(label_probabilities(log_odds, one_per_sample=self._is_multiclass))
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each label.
+
+        Returns
+        -------
+        ndarray or DataFrame of shape (n, k)
+            For a label matrix independent probabilities, one per label: a DataFrame with the columns of ``y`` (and the
+            index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target they sum to 1 in each row.
+        """
+        P = self._probabilities(self._check_before_prediction(X))
+        return P if self._label_columns is None else self._with_names(P, X)
+
+    def _check_parameters(self) -> None:
+        check_decision_parameters(self)
+        check_int(self.cv, "cv", minimum=2)
+        check_n_jobs(self.n_jobs)
+        for name, estimator in self._named_estimators():
+            if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
+                raise ValueError(f"{name} must be a classifier with the interface of scikit-learn, got {estimator!r}.")
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which arguments of ``fit`` go to which of the given classifiers: see scikit-learn's metadata routing."""
+        router = MetadataRouter(owner=self)
+        for name, estimator in self._named_estimators():
+            router.add(**{name: estimator}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inputs = [get_tags(estimator).input_tags for _, estimator in self._named_estimators()]
+        tags.input_tags.sparse = all(of_one.sparse for of_one in inputs)
+        tags.input_tags.allow_nan = all(of_one.allow_nan for of_one in inputs)
+        return tags

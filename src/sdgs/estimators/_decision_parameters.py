@@ -1,0 +1,37 @@
+"""``metric``, ``decision`` and ``at_least_one``: parameters of all estimators that decide on probabilities."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from sdgs._utils._validation import check_choice, check_int, check_number
+from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS
+
+
+def check_decision_parameters(estimator: Any) -> None:
+    """Reject invalid values, as far as they can be recognised without the labels."""
+    check_choice(estimator.metric, "metric", TARGET_METRICS)
+    check_choice(estimator.at_least_one, "at_least_one", ("auto", True, False))
+    decision = estimator.decision
+    if isinstance(decision, str):
+        check_choice(decision, "decision", DECISION_RULES)
+    elif isinstance(decision, numbers.Integral):
+        check_int(decision, "decision", minimum=1)
+    else:
+        for threshold in np.ravel(decision):
+            if check_number(threshold, "decision") > 1:
+                raise ValueError(f"decision must be a probability where it is a threshold, got {threshold!r}.")
+
+
+def check_thresholds(decision: Any, n_labels: int) -> None:
+    """Reject thresholds that are not one for all labels or one per label."""
+    if not isinstance(decision, str) and np.shape(decision) not in ((), (n_labels,)):
+        raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
+
+
+def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any) -> bool:
+    """Whether each sample gets a label; with "auto" if each training sample has one, except for the Hamming loss."""
+    if at_least_one != "auto":
+        return bool(at_least_one)
+    return metric != "hamming_loss" and bool((labels.tocsr().sum(axis=1) > 0).all())

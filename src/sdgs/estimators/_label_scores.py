@@ -1,0 +1,169 @@
+"""Scores of labels from any classifier, in whatever form it takes targets and returns probabilities."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from sdgs._utils._array_api import to_host
+from sdgs._utils._last_step import last_step
+from sdgs.estimators._base import MultiLabelClassifier
+from sdgs.readout._calibration import shrunk_log_odds
+from sdgs.selection._cross_fit import Folds
+
+Scores = NDArray[np.float64]
+Rows = NDArray[np.intp]
+_TINY = 1e-12  # share of 1/2 in a probability that must not change, but have finite log-odds
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is learnt: ``labels`` (n, k), boolean CSR; ``classes`` (k,) if each sample has exactly one of them."""
+
+    labels: Any
+    classes: NDArray[Any] | None = None
+
+    def take(self, rows: Rows) -> "Target":
+        """The target of some samples."""
+        return Target(self.labels[rows], self.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A classifier to be fitted; ``params`` are for its ``fit``, those with one entry per sample by rows.
+
+    With ``shrink`` its probabilities are shrunk towards 1/2 as by two more samples, one with and one without the label:
+    trees return 0 and 1, but n samples cannot tell a probability of 0 from 1/n.
+    """
+
+    estimator: Any
+    params: dict[str, Any]
+    shrink: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScorer:
+    """A fitted classifier, and the positions of the labels that it was fitted to.
+
+    ``estimator`` is None if every label is constant in the training samples. ``counts`` (k,) are the samples with each
+    label, of ``n`` training samples.
+    """
+
+    estimator: Any
+    learnt: Rows
+    counts: NDArray[np.int64]
+    n: int
+    shrink: bool
+
+    def scores(self, X: Any) -> Scores:
+        """Scores (n, k): log-odds if the classifier has ``predict_proba``, else those of its ``decision_function``.
+
+        A label that was not learnt has the log-odds of its frequency, or beside a ``decision_function`` -1 or 1.
+        """
+        constant = np.log((self.counts + 1) / (self.n - self.counts + 1))
+        if self.estimator is None:
+            return np.asarray(np.tile(constant, (_num_samples(X), 1)))
+        name = type(self.estimator).__name__
+        method = next((m for m in ("predict_proba", "decision_function") if hasattr(self.estimator, m)), None)
+        if method is None:
+            raise ValueError(f"{name} has neither predict_proba nor decision_function. Use a classifier that has one.")
+        values = as_columns(getattr(self.estimator, method)(X), self.learnt.size)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{method} of {name} returned NaN or infinity.")
+        if method == "predict_proba":
+            values = shrunk_log_odds(values, 2 / (self.n + 2) if self.shrink else _TINY)
+        else:
+            constant = np.sign(constant)
+        scores: Scores = np.tile(constant, (len(values), 1))
+        scores[:, self.learnt] = values
+        return scores
+
+
+def as_columns(values: Any, n_labels: int) -> Scores:
+    """Probabilities or scores in any of scikit-learn's forms as an array with one column per label.
+
+    The forms are one array (n, 2) per label, as forests return them; one array (n, n_labels); and for two classes (n,)
+    or, for a single label, (n, 2).
+    """
+    if isinstance(values, list):
+        return np.column_stack([np.asarray(of_label, dtype=np.float64)[:, 1] for of_label in values])
+    columns: Scores = np.asarray(values.toarray() if issparse(values) else to_host(values), dtype=np.float64)
+    if columns.ndim == 1:
+        return columns[:, None] if n_labels == 1 else np.column_stack([-columns, columns])
+    if n_labels == 1 and columns.shape[1] == 2:
+        return columns[:, 1:]
+    if columns.shape[1] != n_labels:
+        raise ValueError(f"the classifier returned {columns.shape[1]} columns of scores for {n_labels} labels.")
+    return columns
+
+
+def fit_scorer(learner: Learner, X: Any, target: Target) -> LabelScorer:
+    """Fit a clone of a classifier to the labels that some samples have and others do not.
+
+    A classifier that takes no label matrix is fitted to one label at a time, by scikit-learn's ``OneVsRestClassifier``.
+    Ours get all labels: they take constant ones, and their parameters may speak of a label by its position.
+    """
+    n, k = target.labels.shape
+    counts = np.asarray(target.labels.sum(axis=0), dtype=np.int64).ravel()
+    learnt = np.flatnonzero((counts > 0) & (counts < n))
+    if learnt.size == 0:
+        return LabelScorer(None, learnt, counts, n, learner.shrink)
+    fitted, innermost = clone(learner.estimator), _innermost(learner.estimator)
+    if target.classes is not None:
+        y = target.classes[target.labels.indices]  # a row has one entry
+        return LabelScorer(fitted.fit(X, y, **learner.params), learnt, counts, n, learner.shrink)
+    if isinstance(innermost, MultiLabelClassifier) and k > 1:
+        learnt = np.arange(k)
+    y = target.labels[:, learnt].toarray().astype(np.int64)
+    tags = get_tags(innermost)
+    takes_matrix = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
+    if learnt.size == 1 and (tags.target_tags.single_output or not takes_matrix):
+        y = y[:, 0]
+    elif not takes_matrix:
+        fitted = OneVsRestClassifier(fitted)
+    return LabelScorer(fitted.fit(X, y, **learner.params), learnt, counts, n, learner.shrink)
+
+
+def cross_fit(
+    learners: Sequence[Learner], X: Any, target: Target, folds: Folds, n_jobs: int | None
+) -> tuple[list[LabelScorer], list[Scores]]:
+    """Each classifier fitted to all samples; and the scores of the folds' test rows, each without its own fold."""
+    tasks = [(i, pair) for i in range(len(learners)) for pair in (*folds.pairs, None)]
+    results = Parallel(n_jobs=n_jobs)(delayed(_fit_and_score)(learners[i], X, target, pair) for i, pair in tasks)
+    scores = [np.zeros((folds.test_rows.size, target.labels.shape[1])) for _ in learners]
+    scorers = []
+    for (i, pair), result in zip(tasks, results, strict=True):
+        if pair is None:
+            scorers.append(result)
+        else:
+            scores[i][np.searchsorted(folds.test_rows, pair[1])] = result
+    return scorers, scores
+
+
+def _fit_and_score(learner: Learner, X: Any, target: Target, pair: tuple[Rows, Rows] | None) -> LabelScorer | Scores:
+    train, test = (None, None) if pair is None else pair
+    learner = replace(learner, params=_check_method_params(X, learner.params, indices=train))
+    if train is None:
+        return fit_scorer(learner, X, target)
+    scorer = fit_scorer(learner, _safe_indexing(X, train), target.take(train))
+    return scorer.scores(_safe_indexing(X, test))
+
+
+def _innermost(estimator: Any) -> Any:
+    """The classifier at the end of pipelines and inside searches, whose tags say which targets it takes."""
+    while True:
+        inner = last_step(estimator)
+        if isinstance(inner, GridSearchCV | RandomizedSearchCV):
+            inner = inner.estimator
+        if inner is estimator:
+            return inner
+        estimator = inner
