@@ -86,6 +86,12 @@ def test_the_upper_axis_has_the_probabilities_of_the_log_odds_below(words):
     assert expit(display.log_odds) == pytest.approx(display.probability)
 
 
+def test_a_sample_without_explained_labels_cannot_be_drawn(words):
+    model, X = words
+    with pytest.raises(ValueError, match="No label of this sample is explained"):
+        model.explain_prediction(X[:1], [])[0].plot()
+
+
 def test_a_line_marks_the_threshold_if_any_label_is_predicted(words):
     model, X = words
     predicted = np.asarray(model.predict(X[:20])).any(axis=1)

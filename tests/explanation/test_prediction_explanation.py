@@ -83,6 +83,11 @@ def test_labels_to_explain_are_predicted_ones_or_named_ones_or_given_ones():
     of_class = explained("classes", np.array(["red"] * 10))
     assert all(list(sample.label_names) == ["red"] for sample in of_class)
     assert all(list(sample.label_names) == ["red"] for sample in explained("classes", "red"))
+    model, X = fitted("classes")
+    renamed = model.explain_prediction(X[:1], ["a"], label_names=["a", "b", "c"])
+    assert list(renamed[0].label_names) == ["a"]
+    with pytest.raises(ValueError, match="there is no label 'pink'"):
+        explained("classes", ["red"] * 9 + ["pink"])
 
 
 @pytest.mark.parametrize(
