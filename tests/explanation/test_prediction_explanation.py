@@ -148,6 +148,10 @@ def test_neighbours_are_training_samples_with_their_labels():
     data = make_label_subspaces(300, 18, 3, n_components=2, noise=0.1, random_state=0)
     rows = model._pipelines[0].features.kernel.rows
     sample = model.explain_prediction(data.X[rows[3]][None], "all", label_names=LABELS)[0]
+    by_sign = [sample.top_neighbours(0, 40, against=against) for against in (False, True)]
+    assert sorted([*by_sign[0], *by_sign[1]], key=lambda neighbour: -abs(neighbour.part)) == list(
+        sample.top_neighbours(0, 40)
+    )
     nearest = max(sample.top_neighbours(0, 40), key=lambda neighbour: neighbour.similarity)
     assert nearest.similarity == pytest.approx(1.0)  # the landmark itself
     assert nearest.sample == rows[3]
@@ -239,10 +243,12 @@ def test_text_begins_with_similar_training_samples_where_these_add_most():
             else:
                 first = False
             n_found += first
-            strongest = sample.top_neighbours(i, 1)[0]
-            assert f"Similar training samples: {strongest.sample} (" in paragraph
+            for word, against in (("for", False), ("against", True)):
+                strongest = sample.top_neighbours(i, 1, against=against)[0]
+                assert (strongest.part < 0) == against
+                assert f"Similar training samples {word} it: {strongest.sample} (" in paragraph
     assert n_found
-    assert f"Similar training samples: {strongest.sample + 1} (" in sample.text(first_sample=1)
+    assert f"Similar training samples against it: {strongest.sample + 1} (" in sample.text(first_sample=1)
 
 
 def test_text_says_whether_a_measurement_is_high_or_low():

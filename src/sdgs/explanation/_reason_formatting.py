@@ -51,9 +51,11 @@ def _sentences(
         if features:
             yield f"{'Against' if against else 'For'} it: {_enumerate(sample, features)}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
-    neighbours = named_neighbours(sample, parts, i, max_names)
-    if neighbours:
-        yield f"Similar training samples: {', '.join(_neighbour(neighbour, first_sample) for neighbour in neighbours)}."
+    for against in (not is_predicted, is_predicted):
+        neighbours = strongest(top_neighbours(sample, parts, i, (max_names + 1) // 2, against=against))
+        if neighbours:
+            names = ", ".join(_neighbour(neighbour, first_sample) for neighbour in neighbours)
+            yield f"Similar training samples {'against' if against else 'for'} it: {names}."
     components = named_components(sample, parts, i, max_names)
     if components:
         names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
@@ -121,7 +123,9 @@ def _neighbour(neighbour: NeighbourReason, first_sample: int) -> str:
 def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str:
     """The log-odds as a sum with one term per kind of reason."""
     direct, components = float(parts.features[i].sum()), float(parts.components[i].sum())
-    terms = [f"{_number(sample.log_odds[i])} = {_number(parts.base[i])} base", f"{_signed_term(direct)} features"]
+    terms = [f"{_number(sample.log_odds[i])} = {_number(parts.base[i])} base"]
+    if parts.features[i].any() or not parts.neighbours.shape[1]:
+        terms.append(f"{_signed_term(direct)} features")
     if parts.components[i].any():
         terms.append(f"{_signed_term(components)} components of labels")
     if parts.neighbours.shape[1]:

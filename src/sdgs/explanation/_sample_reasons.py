@@ -89,7 +89,7 @@ class LogOddsParts:
     Attributes
     ----------
     base : ndarray of shape (m,)
-        Intercept and calibration offset. Where columns are standardised they contain the effect of the mean sample.
+        Intercept and calibration offset. Where columns are standardised they contain the effect of the mean of each.
     columns : ndarray of shape (q,)
         The features with parts: those whose cleaned value is observed and not zero, or not the mean.
     features, features_through_components : ndarray of shape (m, q)
@@ -237,9 +237,12 @@ class SampleReasons:
         """The components with the largest parts in the log-odds of the label at position ``i``, of either sign."""
         return top_components(self, self.parts(), i, n)
 
-    def top_neighbours(self, i: int, n: int = 5) -> tuple[NeighbourReason, ...]:
-        """The training samples with the largest parts in the log-odds of the label at position ``i``."""
-        return top_neighbours(self, self.parts(), i, n)
+    def top_neighbours(self, i: int, n: int = 5, *, against: bool | None = None) -> tuple[NeighbourReason, ...]:
+        """The training samples with the largest parts in the log-odds of the label at position ``i``.
+
+        Of either sign; with ``against=False`` only positive parts, with ``against=True`` only negative ones.
+        """
+        return top_neighbours(self, self.parts(), i, n, against=against)
 
     def value_word(self, feature: int) -> str:
         """The word for the value of a feature relative to the baseline; empty for a positive value without baseline."""
