@@ -62,6 +62,12 @@ def test_the_estimate_is_the_rate_among_the_least_probable_quarter():
     assert rank_suspicious_labels(given_labels, probabilities).n_wrong == 1  # not more than are given
 
 
+def test_the_estimate_does_not_depend_on_the_order_of_equally_probable_samples():
+    given_labels, probabilities = np.repeat([[1], [0]], [10, 30], axis=0), np.full((40, 1), 0.3)
+    for labels in (given_labels, given_labels[::-1]):
+        assert rank_suspicious_labels(labels, probabilities).n_wrong == round(10 / 40 * 30)
+
+
 @pytest.mark.parametrize("one_label", [False, True])
 def test_scores_are_those_of_cleanlab(one_label):
     pytest.importorskip("cleanlab")

@@ -17,7 +17,7 @@ def test_text_and_representations():
     assert repr(ranked) == "<SuspiciousLabels: 8 pairs of 4 samples>"
     lines = ranked.text(max_pairs=2).split("\n")
     assert lines[0] == (
-        "4 labels of 4 samples were checked. At most about 2 of them are wrong. 1 other label is not given but "
+        "4 labels of 4 samples were checked. At most about 1 of them is wrong. 1 other label is not given but "
         "probable (p >= 0.8)."
     )
     assert lines[1:] == [
@@ -29,6 +29,15 @@ def test_text_and_representations():
     html = ranked._repr_html_()
     assert "&lt;b&gt;sad\\x1b</td><td>not given" in html
     assert "<b>" not in html
+
+
+def test_a_class_that_is_given_is_not_suggested_instead():
+    ranked = rank_suspicious_labels(Y, P, n_pairs=None, one_label=True, label_names=["calm", "sad"])
+    assert ranked.text().split("\n")[1:3] == [
+        "sample 1: calm is given, p = 0.10; sad is more probable",
+        "sample 2: sad is given, p = 0.80",
+    ]
+    assert rank_suspicious_labels(Y[:1], P[:1]).summary().startswith("1 label of 1 sample was checked.")
 
 
 def test_frames():

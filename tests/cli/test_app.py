@@ -1,5 +1,6 @@
 """What all commands share: help, version, errors."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -42,3 +43,11 @@ def test_a_terminal_with_ascii_only(songs, tmp_path):
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
     assert "hamming loss" in result.stdout
+
+
+def test_the_command_does_not_need_click():
+    """Newer versions of typer contain a copy of it, and do not install it."""
+    code = "import sys; sys.modules['click'] = None\nimport typer._click, sdgs.cli"
+    if importlib.util.find_spec("typer._click") is None:
+        pytest.skip("this version of typer depends on click")
+    subprocess.run([sys.executable, "-c", code], check=True)

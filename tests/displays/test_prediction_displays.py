@@ -84,9 +84,23 @@ def test_the_upper_axis_has_the_probabilities_of_the_log_odds_below(words):
     assert display.label_name == model.classes_[probabilities.argmax()]
     assert display.probability == pytest.approx(probabilities.max())
     assert expit(display.log_odds) == pytest.approx(display.probability)
-    (line,) = [line for line in display.ax_.lines if line.get_linestyle() == "--"]
-    decision = model.explain_prediction(X[7:8], [display.label_name])[0].decision(0)
-    assert line.get_xdata()[0] == pytest.approx(logit(decision.threshold))
+
+
+def test_a_sample_without_explained_labels_cannot_be_drawn(words):
+    model, X = words
+    with pytest.raises(ValueError, match="No label of this sample is explained"):
+        model.explain_prediction(X[:1], [])[0].plot()
+
+
+def test_a_line_marks_the_threshold_if_any_label_is_predicted(words):
+    model, X = words
+    predicted = np.asarray(model.predict(X[:20])).any(axis=1)
+    assert {True, False} <= set(predicted)
+    for row in (int(np.argmax(predicted)), int(np.argmin(predicted))):
+        display = PredictionReasonsDisplay.from_estimator(model, X, sample=row)
+        thresholds = [line.get_xdata()[0] for line in display.ax_.lines if line.get_linestyle() == "--"]
+        decision = model.explain_prediction(X[row : row + 1], [display.label_name])[0].decision(0)
+        assert thresholds == pytest.approx([logit(decision.threshold)] if predicted[row] else [])
 
 
 def test_classes_have_no_axis_of_probabilities():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sdgs.explanation._label_decision import explain_decision
+from sdgs.explanation._label_decision import explain_decision, is_predicted_at
 from sdgs.readout._decision import Decision
 
 PROBABILITIES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 6)), elements=st.floats(0.001, 0.999))
@@ -25,18 +25,25 @@ def test_labels_above_the_stated_threshold_are_those_that_are_predicted(metric, 
         assert reason.predicted == is_predicted
         if metric == "hamming_loss":
             assert is_predicted == (P[0, label] >= reason.threshold)
-        elif reason.threshold > P[0].max() or decision.decide(P).any():
+        elif reason.threshold is None:
+            assert not decision.decide(P).any()
+        else:
             assert is_predicted == (P[0, label] > reason.threshold) or np.isclose(P[0, label], reason.threshold)
 
 
+@pytest.mark.parametrize("at_least_one", [False, True])
 @given(P=PROBABILITIES)
-def test_the_expected_measure_is_no_better_the_other_way(P):
+def test_the_expected_measure_is_no_better_the_other_way(at_least_one, P):
     for metric in ("f1", "accuracy", "hamming_loss"):
         for label in range(P.shape[1]):
-            reason = explain(Decision(metric, at_least_one=metric != "hamming_loss"), P, label)
+            reason = explain(Decision(metric, at_least_one=at_least_one), P, label)
+            if reason.rule == "most probable":
+                assert at_least_one
+                continue
             sign = -1 if metric == "hamming_loss" else 1
             gain = sign * (reason.value_with - reason.value_without)
-            other_is_empty = reason.n_predicted == 1 and reason.predicted and metric != "hamming_loss"
+            # The empty set competes by F1 with accuracy too.
+            other_is_empty = metric == "accuracy" and reason.n_predicted == reason.predicted
             if not other_is_empty:
                 assert gain >= -1e-12 if reason.predicted else gain <= 1e-12
 
@@ -69,7 +76,25 @@ def test_the_empty_set_competes_where_it_may():
     assert not reason.predicted
     assert reason.value_without == pytest.approx(0.9 * 0.95)  # no label is there
     assert reason.value_with == pytest.approx(0.2 / 1.15)
+    assert reason.threshold is None
     assert reason.text() == "p = 0.10: the expected F1 of the set is 0.174 with it and 0.855 without it."
+    filled = explain(Decision("f1", at_least_one=True), P, 0)
+    assert (
+        filled.text()
+        == "p = 0.10 alone would not suffice, but it is the most probable label, and every sample gets one."
+    )
+    assert explain(Decision("f1", at_least_one=True), P, 1).rule == "expected"
+    assert explain(Decision("f1", at_least_one=True), np.array([[0.9, 0.05]]), 0).rule == "expected"
+    certain = explain(Decision("f1"), np.array([[0.99999, 0.0005]]), 0)
+    assert certain.text().endswith("is 1 with it and less than 0.001 without it.")
+
+
+@given(P=PROBABILITIES, p=st.floats(0, 1))
+def test_the_decision_at_another_probability_is_that_of_the_rule(P, p):
+    for decision in (Decision("f1"), Decision("f1", at_least_one=True, thresholds=np.asarray(0.4)), Decision(top=1)):
+        changed = P.copy()
+        changed[0, 0] = p
+        assert is_predicted_at(decision, P[0], 0, p) == decision.decide(changed)[0, 0]
 
 
 def test_thresholds_ranks_and_the_most_probable_label():
@@ -86,6 +111,6 @@ def test_thresholds_ranks_and_the_most_probable_label():
     assert not explain(filled, P, 0).predicted
     top = Decision("f1", top=2)
     assert explain(top, P, 0).text() == "It is one of the 2 most probable labels (p = 0.30, rank 2)."
-    assert explain(top, P, 1).text() == "It is none of the 2 most probable labels (p = 0.20, rank 3)."
+    assert explain(top, P, 1).text() == "It is not one of the 2 most probable labels (p = 0.20, rank 3)."
     assert explain(Decision("f1", top=1), P, 2).text() == "It is the most probable label (p = 0.60)."
     assert explain(Decision("f1", top=1), P, 0).text() == "It is not the most probable label (p = 0.30, rank 2)."

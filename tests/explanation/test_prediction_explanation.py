@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 import sdgs
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_label_subspaces
+from sdgs.explanation._counterfactual import find_removed_features
 from sdgs.explanation._reason_formatting import MIN_SHARE, named_features
 from sdgs.explanation._sample_reasons import LogOddsParts
 
@@ -36,6 +38,14 @@ def fitted(kind):
     options = {"kernel": {"gamma": 1.0, "n_landmarks": 40}, "columns": {"scaling": "columns"}}.get(kind, {})
     model = SDGSClassifier(2, random_state=0, **{"gamma": None, **options})
     return model.fit(X[:250], y[:250]), X[250:]
+
+
+def with_offset(model, offset):
+    """The same model with this added to the log-odds of its labels."""
+    model = copy(model)
+    calibration = model._calibration
+    model._calibration = replace(calibration, offset=np.add(calibration.offset, offset))
+    return model
 
 
 def explained(kind, labels=None, rows=slice(10)):
@@ -73,6 +83,11 @@ def test_labels_to_explain_are_predicted_ones_or_named_ones_or_given_ones():
     of_class = explained("classes", np.array(["red"] * 10))
     assert all(list(sample.label_names) == ["red"] for sample in of_class)
     assert all(list(sample.label_names) == ["red"] for sample in explained("classes", "red"))
+    model, X = fitted("classes")
+    renamed = model.explain_prediction(X[:1], ["a"], label_names=["a", "b", "c"])
+    assert list(renamed[0].label_names) == ["a"]
+    with pytest.raises(ValueError, match="there is no label 'pink'"):
+        explained("classes", ["red"] * 9 + ["pink"])
 
 
 @pytest.mark.parametrize(
@@ -133,6 +148,10 @@ def test_neighbours_are_training_samples_with_their_labels():
     data = make_label_subspaces(300, 18, 3, n_components=2, noise=0.1, random_state=0)
     rows = model._pipelines[0].features.kernel.rows
     sample = model.explain_prediction(data.X[rows[3]][None], "all", label_names=LABELS)[0]
+    by_sign = [sample.top_neighbours(0, 40, against=against) for against in (False, True)]
+    assert sorted([*by_sign[0], *by_sign[1]], key=lambda neighbour: -abs(neighbour.part)) == list(
+        sample.top_neighbours(0, 40)
+    )
     nearest = max(sample.top_neighbours(0, 40), key=lambda neighbour: neighbour.similarity)
     assert nearest.similarity == pytest.approx(1.0)  # the landmark itself
     assert nearest.sample == rows[3]
@@ -156,7 +175,8 @@ def test_frames_sum_to_the_log_odds(kind):
 
 
 def test_text_names_reasons_and_the_decision():
-    explanation = explained("words", "all")
+    explanation, (model, X) = explained("words", "all"), fitted("words")
+    n_decisive = {False: 0, True: 0}
     for sample in explanation:
         paragraphs = re.split("\n(?! )", sample.text(unit="words"))
         assert len(paragraphs) == 3  # one per label, most probable first
@@ -165,16 +185,44 @@ def test_text_names_reasons_and_the_decision():
             name, p = sample.label_names[i], sample.probabilities[i]
             predicted = "is predicted" if sample.predicted[i] else "is not predicted"
             p = f"{p:.2f}" if p >= 0.005 else f"{p:.1g}"
-            assert first.startswith(f"{name} {predicted} (p = {p}) because of the words")
+            total = (sample.features + sample.features_through_components)[i]
+            without = sample.log_odds[i] - total[(total > 0) == sample.predicted[i]].sum()
+            P = model.predict_proba(X[[sample.name]])
+            P[0, i] = expit(without)
+            is_decisive = model._decision.decide(P)[0, i] != sample.predicted[i]
+            n_decisive[bool(sample.predicted[i])] += is_decisive
+            assert first.startswith(f"{name} {predicted} (p = {p})")
+            assert (" because of the words " in first) == is_decisive
             assert rest[-1] == sample.decision(i).text()
             side = "Against it: " if sample.predicted[i] else "For it: "
             opposed = named_features(sample, sample.parts(), i, 1, against=bool(sample.predicted[i]))
             assert any(line.startswith(f"{side}{opposed[0].name}") for line in rest if opposed) == bool(opposed)
+    assert n_decisive[False]
+    assert n_decisive[True]
     first = explanation[0].text()
     assert explanation.text(0) == first
     assert str(explanation).startswith(f"0:\n{first}")
     assert "... and 5 more samples." in str(explanation)
-    assert explained("words", [])[0].text() == "No label is predicted. Pass labels to explain why one is not."
+    rare = with_offset(model, [-20, -20, -20])
+    rare._decision = replace(model._decision, at_least_one=False)
+    assert (
+        rare.explain_prediction(X[:1])[0].text()
+        == "No label is predicted. Pass labels to explain why one is not predicted."
+    )
+    assert explained("words", [])[0].text().startswith("No label is explained.")
+
+
+def test_what_does_not_decide_is_no_reason_of_a_label():
+    model, X = fitted("words")
+    against = model.explain_prediction(X[:10], "all").features()[:, 0].sum(axis=0).argmin()
+    rare = with_offset(model, [-20, 0, 0])  # the label would not be predicted without the word either
+    x = np.zeros((1, 18))
+    x[0, against] = 1
+    first, *rest = rare.explain_prediction(x, [0])[0].text().split("\n  ")
+    assert re.fullmatch(r"0 is not predicted \(p = .*\): too little speaks for it\.", first)
+    assert rest[0].startswith(f"Against it: x{against} (")
+    common = with_offset(model, [20, 0, 0])
+    assert "0 is predicted (p = 1.00): too little speaks against it.\n" in common.explain_prediction(x)[0].text()
 
 
 def test_text_begins_with_similar_training_samples_where_these_add_most():
@@ -190,12 +238,17 @@ def test_text_begins_with_similar_training_samples_where_these_add_most():
             by_features = (sample.features + sample.features_through_components)[i].sum()
             by_neighbours = sample.neighbours[i].sum()
             first = abs(by_neighbours) > abs(by_features) and (by_neighbours > 0) == sample.predicted[i]
-            assert ("because of similar training samples" in paragraph) == first
+            if " because of " in paragraph:
+                assert ("because of similar training samples" in paragraph) == first
+            else:
+                first = False
             n_found += first
-            strongest = sample.top_neighbours(i, 1)[0]
-            assert f"Similar training samples: {strongest.sample} (" in paragraph
+            for word, against in (("for", False), ("against", True)):
+                strongest = sample.top_neighbours(i, 1, against=against)[0]
+                assert (strongest.part < 0) == against
+                assert f"Similar training samples {word} it: {strongest.sample} (" in paragraph
     assert n_found
-    assert f"Similar training samples: {strongest.sample + 1} (" in sample.text(first_sample=1)
+    assert f"Similar training samples against it: {strongest.sample + 1} (" in sample.text(first_sample=1)
 
 
 def test_text_says_whether_a_measurement_is_high_or_low():
@@ -328,13 +381,24 @@ def test_a_counterfactual_flips_the_label_and_each_of_its_features_is_needed(kin
     assert n_flipped >= 4
 
 
+def test_only_features_whose_removal_helps_are_removed():
+    def predict(X):
+        log_odds = X @ np.array([-1.0, 3.0, -2.0]) - 10
+        return log_odds, log_odds > 0
+
+    removed, flipped, rest = find_removed_features(np.ones((1, 3)), None, predict, max_features=3)
+    assert not flipped
+    assert removed.tolist() == [2, 0]
+    np.testing.assert_array_equal(rest, [[0, 1, 0]])
+
+
 def test_a_label_that_cannot_be_flipped_is_said_so():
     model, X = fitted("words")
     row = int(np.argmax(model.predict_proba(X)[:, 0]))
     (result,) = model.counterfactual(X[[row]], 0, max_features=1, label_names=[0, 1, 2])
     assert not result.flipped
     assert result.features.size == 1
-    assert result.text().startswith("0 stays predicted")
+    assert result.text().startswith("0 stays predicted: no few features were found whose removal changes that. With")
     (empty,) = model.counterfactual(csr_array((1, 18)), 0)
     assert not empty.features.size
     with pytest.raises(ValueError, match="max_features must be an integer >= 1"):

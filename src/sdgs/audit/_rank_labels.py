@@ -131,7 +131,7 @@ def estimate_wrong_labels(given: NDArray[np.bool_], P: NDArray[np.float64]) -> i
     n, counts, total = len(given), given.sum(axis=0), 0.0
     n_least = max(int(LEAST_PROBABLE_SHARE * n), 1)
     for label in np.flatnonzero(counts):
-        least = np.argsort(P[:, label], kind="stable")[:n_least]
-        rate = given[least, label].mean()
+        p = P[:, label]
+        rate = given[p <= np.partition(p, n_least - 1)[n_least - 1], label].mean()
         total += min(rate * (n - counts[label]), counts[label])
     return round(total)

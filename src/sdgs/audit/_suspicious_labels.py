@@ -103,7 +103,8 @@ class SuspiciousLabels:
 
     def summary(self) -> str:
         """How many labels were checked and are suspicious."""
-        checked = f"{count(self.n_given, 'label')} of {count(self.n_samples, 'sample')} were checked."
+        were = "was" if self.n_given == 1 else "were"
+        checked = f"{count(self.n_given, 'label')} of {count(self.n_samples, 'sample')} {were} checked."
         wrong = f"At most about {self.n_wrong:,} of them {'is' if self.n_wrong == 1 else 'are'} wrong"
         if self.suggested is not None:
             return f"{checked} {wrong}."
@@ -114,7 +115,9 @@ class SuspiciousLabels:
     def _describe(self, i: int) -> str:
         name, p = self.label_names[self.labels[i]], self.probability[i]
         state = "given" if self.given[i] else "not given"
-        end = "" if self.suggested is None else f"; {self.label_names[self.suggested[i]]} is more probable"
+        end = ""
+        if self.suggested is not None and self.suggested[i] != self.labels[i]:
+            end = f"; {self.label_names[self.suggested[i]]} is more probable"
         return f"sample {self.sample_names[i]}: {name} is {state}, p = {p:.2f}{end}"
 
     def __repr__(self) -> str:

@@ -7,7 +7,6 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from click import UsageError
 from typer.core import TyperGroup
 
 import sdgs
@@ -26,6 +25,9 @@ from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
 from sdgs.persistence._atomic_write import DISK_IS_FULL
 
+# Of click, or of the copy of click in newer versions of typer.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
 
 class CommandGroup(TyperGroup):
     """Prints errors about files in one line and warnings as notes, and ends on Ctrl-C without a traceback."""
@@ -38,8 +40,8 @@ class CommandGroup(TyperGroup):
             warnings.showwarning = lambda message, *_, **__: note(str(message))
             try:
                 return super().invoke(ctx)
-            except UsageError as error:  # typer prints it
-                vars(error)["message"] = printable(error.message, keep="\n")
+            except _UsageError as error:  # typer prints it
+                vars(error)["message"] = printable(vars(error)["message"], keep="\n")
                 raise
             except KeyboardInterrupt:
                 exit_with_error("Interrupted. No incomplete file was left.", status=130)

@@ -97,7 +97,9 @@ def _explain(named: NamedModel, X: Any, labels: list[str] | None, *, counterfact
         labels = list(named.labels)
     elif unknown:
         raise typer.BadParameter(f"there is no label {unknown[0]!r} in the model.", param_hint="--label")
-    reasons = list(model.explain_prediction(X, labels, **names))
+    # A matrix, because a list may also be one class per sample.
+    of_interest = [[int(name in labels) for name in named.labels]] * len(parts) if labels else None
+    reasons = list(model.explain_prediction(X, of_interest, **names))
     counterfactuals = [
         [model.counterfactual(X[[row]], name, **names)[0] for name in sample.label_names] if counterfactual else ()
         for row, sample in enumerate(reasons)

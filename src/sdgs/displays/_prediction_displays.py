@@ -128,6 +128,8 @@ class PredictionReasonsDisplay:
 
         Nothing is drawn.
         """
+        if not explanation.labels.size:
+            raise ValueError("No label of this sample is explained. Pass labels to explain_prediction.")
         parts, terms = explanation.parts(), explanation.terms
         names = terms.feature_names.astype(object)
         names[parts.columns] = [explanation.feature_title(int(column)) for column in parts.columns]

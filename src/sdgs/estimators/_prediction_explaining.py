@@ -43,8 +43,8 @@ class PredictionExplainingMixin:
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
         labels : "all", label or list of labels, or array-like or sparse of shape (n, k) with 0 and 1, optional
-            The labels to explain: by name for all samples, or for each sample. For a model of a 1-D target also one
-            class per sample. Default: the predicted labels.
+            The labels to explain: by name for all samples, or for each sample. For a model of a 1-D target a list with
+            one entry per sample is one class per sample. Default: the predicted labels.
         feature_names : array-like of shape (p,), optional
             Default: ``feature_names_`` of a loaded model, else ``feature_names_in_`` if there are any, else ``x0``,
             ``x1`` and so on.
@@ -194,7 +194,10 @@ class PredictionExplainingMixin:
         if is_dispatched(labels):
             labels = to_host(labels)
         if not issparse(labels) and np.ndim(labels) == 1 and self._is_multiclass and len(labels) == shape[0]:
-            return np.asarray(np.asarray(labels)[:, None] == self.classes_)
+            chosen = np.asarray(np.asarray(labels)[:, None] == self.classes_)
+            for row in np.flatnonzero(~chosen.any(axis=1)):  # not a class: a name of one, or an error
+                chosen[row, find_label(np.asarray(labels, dtype=object)[row], label_names)] = True
+            return chosen
         if not issparse(labels) and np.ndim(labels) <= 1:
             chosen = np.zeros(shape, dtype=bool)
             chosen[:, [find_label(label, label_names) for label in np.atleast_1d(np.asarray(labels, dtype=object))]] = (

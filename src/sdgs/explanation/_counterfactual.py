@@ -29,7 +29,7 @@ class Counterfactual:
         The removed columns, in the order in which they were found.
     feature_names : ndarray of shape (m,)
     flipped : bool
-        Whether the removal changes the decision; if not, ``features`` are those that were tried last.
+        Whether the removal changes the decision; if not, ``features`` are those whose removal comes closest to it.
     predicted : bool
         Whether the label is predicted for the sample as it is.
     probability, probability_without : float
@@ -59,8 +59,8 @@ class Counterfactual:
             several = len(self.features) > 1
             without = f"if {names} had {'their mean values' if several else 'the mean value'}"
         if not self.flipped:
-            tried = f"; {without}, {change}" if names else ""
-            return f"{self.label} stays {was} without any few of its features{tried}."
+            tried = f" {without[0].upper()}{without[1:]}, {change}." if names else ""
+            return f"{self.label} stays {was}: no few features were found whose removal changes that.{tried}"
         return f"{self.label} would {'not ' if self.predicted else ''}be predicted {without}: {change}."
 
     def __repr__(self) -> str:
@@ -76,10 +76,13 @@ def find_removed_features(
     """Features of the sample ``x`` (1, p) whose removal flips a decision, whether it does, and what is left of x.
 
     Removed features are set to 0, or to the ``baseline``. Each step removes the feature that changes the log-odds most;
-    the first step tries all features, later ones those with the largest effects in the first. In the end each removed
-    feature that is not needed is put back.
+    the first step tries all features, later ones those with the largest effects in the first. The search ends if no
+    removal brings the log-odds nearer to the other decision. In the end each removed feature that is not needed is put
+    back.
     """
-    predicted = bool(predict(x)[1][0])
+    log_odds, labels = predict(x)
+    predicted = bool(labels[0])
+    nearest = float(-log_odds[0] if predicted else log_odds[0])
 
     def effects(removed: list[int], candidates: list[int]) -> tuple[Floats, NDArray[np.bool_]]:
         """How far one more removal moves the log-odds towards the other decision, and whether it flips."""
@@ -95,6 +98,9 @@ def find_removed_features(
     while candidates and not flipped and len(removed) < max_features:
         moved, flips = effects(removed, candidates)
         order = np.argsort(-np.where(flips, np.inf, moved), kind="stable")
+        if not flips[order[0]] and moved[order[0]] <= nearest:
+            break
+        nearest = float(moved[order[0]])
         removed.append(candidates[order[0]])
         flipped = bool(flips[order[0]])
         candidates = [candidates[i] for i in order[1 : _MAX_TRIED + 1]]

@@ -27,7 +27,8 @@ class LabelDecision:
     probability : float
     threshold : float or None
         The probability that decides: a label with more is predicted. With "expected" and F1 or accuracy it is half of
-        the best expected F1 of this sample. None with "top" and "most probable".
+        the best expected F1 of this sample. None with "top" and "most probable", and if the empty set has the best
+        expected F1.
     value_with, value_without : float or None
         With "expected": the expected measure of the predicted set with and without the label.
     rank, n_predicted : int
@@ -54,13 +55,15 @@ class LabelDecision:
                 else (f"It is not the most probable label ({p}, rank {self.rank}).")
             )
         if self.rule == "top":
-            place = "one" if self.predicted else "none"
+            place = "one" if self.predicted else "not one"
             return f"It is {place} of the {self.n_predicted} most probable labels ({p}, rank {self.rank})."
         if self.rule == "most probable":
             if self.predicted:
                 return f"{p} alone would not suffice, but it is the most probable label, and every sample gets one."
             return f"{p} does not suffice, and it is not the most probable label."
-        assert self.threshold is not None
+        compared = self._compared_values()
+        if self.threshold is None:
+            return f"{p}: {compared}."
         side = "is above" if self.probability > self.threshold else "is below"
         if self.probability == self.threshold:
             side = "equals"
@@ -69,17 +72,15 @@ class LabelDecision:
             p, threshold = f"p = {self.probability:.4f}", f"{self.threshold:.4f}"
         if self.rule == "threshold":
             return f"{p} {side} the threshold {threshold}."
-        assert self.value_with is not None
-        assert self.value_without is not None
-        compared = (
-            f"the expected {self.measure} of the set is {self.value_with:.3g} with it and "
-            f"{self.value_without:.3g} without it"
-        )
-        if self.measure == "Hamming loss":
-            return f"{p} {side} {threshold}: {compared}."
-        if self.predicted != (self.probability > self.threshold):  # the empty set is better than any other
-            return f"{p}: {compared}."
-        return f"{p} {side} {threshold}, half of the best expected F1: {compared}."
+        half = "" if self.measure == "Hamming loss" else ", half of the best expected F1"
+        return f"{p} {side} {threshold}{half}: {compared}."
+
+    def _compared_values(self) -> str:
+        """The expected measure of the set with and without the label, in words."""
+        if self.value_with is None or self.value_without is None:
+            return ""
+        with_it, without_it = _format_value(self.value_with), _format_value(self.value_without)
+        return f"the expected {self.measure} of the set is {with_it} with it and {without_it} without it"
 
 
 def explain_decision(decision: Decision, P: NDArray[Any], predicted: NDArray[np.bool_], label: int) -> LabelDecision:
@@ -98,13 +99,23 @@ def explain_decision(decision: Decision, P: NDArray[Any], predicted: NDArray[np.
     elif decision.metric == "hamming_loss":
         threshold, filled = 0.5, decision.at_least_one and not (P >= 0.5).any()
     else:
-        threshold, filled = _best_expected_f1(P) / 2, False
+        best = _best_expected_f1(P)
+        threshold = best / 2 if predicted.any() else None
+        # Labels beside the only one are compared with it, and it with the empty set, which is not allowed.
+        filled = decision.at_least_one and is_predicted and common[1] == 1 and float(np.prod(1 - P)) > best
     if filled:
         return LabelDecision(is_predicted, "most probable", measure, p, None, None, None, *common)
     if decision.thresholds is not None:
         return LabelDecision(is_predicted, "threshold", measure, p, threshold, None, None, *common)
     value_with, value_without = (_expected_value(decision, P, predicted, label, member) for member in (True, False))
     return LabelDecision(is_predicted, "expected", measure, p, threshold, value_with, value_without, *common)
+
+
+def is_predicted_at(decision: Decision, P: NDArray[Any], label: int, probability: float) -> bool:
+    """Whether a label would be predicted with another probability, if those of the other labels are P (k,)."""
+    changed = np.array(P, dtype=np.float64)
+    changed[label] = probability
+    return bool(decision.decide(changed[None])[0, label])
 
 
 def _best_expected_f1(P: NDArray[np.float64]) -> float:
@@ -125,6 +136,10 @@ def _expected_value(
         return float(np.prod(1 - P))
     f1 = float(2 * P[labels].sum() / (labels.sum() + P.sum()))
     return f1 if decision.metric == "f1" else f1 / (2 - f1)
+
+
+def _format_value(value: float) -> str:
+    return f"{value:.3g}" if value >= 0.001 or value == 0 else "less than 0.001"
 
 
 def format_probability(p: float) -> str:

@@ -86,9 +86,13 @@ def top_components(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: in
     return tuple(ComponentReason(int(j), names[j], float(values[j])) for j in order if values[j])
 
 
-def top_neighbours(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> tuple[NeighbourReason, ...]:
+def top_neighbours(
+    sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int, *, against: bool | None = None
+) -> tuple[NeighbourReason, ...]:
     """See :meth:`SampleReasons.top_neighbours`."""
     values, terms = parts.neighbours[i], sample.terms
+    if against is not None:
+        values = np.where((values < 0) == against, values, 0.0)
     order = np.argsort(-np.abs(values), kind="stable")[: check_int(n, "n", minimum=0)]
     return tuple(
         NeighbourReason(

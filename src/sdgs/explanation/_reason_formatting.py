@@ -28,7 +28,8 @@ _MINUS = "\N{MINUS SIGN}"
 def describe_reasons(sample: "SampleReasons", unit: str, max_names: int, first_sample: int) -> str:
     """The reasons of all explained labels of a sample: one line per label, followed by indented lines."""
     if not sample.labels.size:
-        return "No label is predicted. Pass labels to explain why one is not."
+        state = "explained" if sample.is_any_predicted else "predicted"
+        return f"No label is {state}. Pass labels to explain why one is not predicted."
     parts = sample.parts()
     order = np.argsort(-sample.probabilities, kind="stable")
     return "\n".join("\n  ".join(_sentences(sample, parts, int(i), unit, max_names, first_sample)) for i in order)
@@ -40,25 +41,44 @@ def _sentences(
     is_predicted = bool(sample.predicted[i])
     verb = "is predicted" if is_predicted else "is not predicted"
     title = f"{sample.label_names[i]} {verb} (p = {format_probability(sample.probabilities[i])})"
-    reasons = named_features(sample, parts, i, max_names, against=not is_predicted)
-    because = [f"the {unit} {_enumerate(sample, reasons)}"] if reasons else []
-    by_features = float(parts.features[i].sum() + parts.features_through_components[i].sum())
-    by_neighbours = float(parts.neighbours[i].sum())
-    if abs(by_neighbours) > abs(by_features) and (by_neighbours > 0) == is_predicted:
-        because.insert(0, f"similar training samples ({signed(by_neighbours)} together)")
-    yield f"{title}{' because of ' if because else ''}{' and '.join(because)}."
-    opposed = named_features(sample, parts, i, (max_names + 1) // 2, against=is_predicted)
-    if opposed:
-        yield f"{'Against' if is_predicted else 'For'} it: {_enumerate(sample, opposed)}."
+    because = _deciding_reasons(sample, parts, i, unit, max_names)
+    if because:
+        yield f"{title} because of {' and '.join(because)}."
+    else:
+        yield f"{title}: too little speaks {'against' if is_predicted else 'for'} it."
+    for against in (is_predicted,) if because else (False, True):
+        features = named_features(sample, parts, i, (max_names + 1) // 2, against=against)
+        if features:
+            yield f"{'Against' if against else 'For'} it: {_enumerate(sample, features)}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
-    neighbours = named_neighbours(sample, parts, i, max_names)
-    if neighbours:
-        yield f"Similar training samples: {', '.join(_neighbour(neighbour, first_sample) for neighbour in neighbours)}."
+    for against in (not is_predicted, is_predicted):
+        neighbours = strongest(top_neighbours(sample, parts, i, (max_names + 1) // 2, against=against))
+        if neighbours:
+            names = ", ".join(_neighbour(neighbour, first_sample) for neighbour in neighbours)
+            yield f"Similar training samples {'against' if against else 'for'} it: {names}."
     components = named_components(sample, parts, i, max_names)
     if components:
         names = ", ".join(f"{component.name} {signed(component.part)}" for component in components)
         yield f"Components of labels found in the sample: {names}."
     yield sample.decision(i).text()
+
+
+def _deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int) -> list[str]:
+    """What speaks for the decision on a label, in words; nothing if it would be the same without all of that."""
+    is_predicted = bool(sample.predicted[i])
+    by_feature = parts.features[i] + parts.features_through_components[i]
+    by_neighbours = float(parts.neighbours[i].sum())
+    decisive = float(by_feature[(by_feature > 0) == is_predicted].sum())
+    neighbours_agree = by_neighbours != 0 and (by_neighbours > 0) == is_predicted
+    if neighbours_agree:
+        decisive += by_neighbours
+    if sample.is_predicted_without(i, decisive) == is_predicted:
+        return []
+    features = named_features(sample, parts, i, max_names, against=not is_predicted)
+    reasons = [f"the {unit} {_enumerate(sample, features)}"] if features else []
+    if neighbours_agree and (not features or abs(by_neighbours) > abs(by_feature.sum())):
+        reasons.insert(0, f"similar training samples ({signed(by_neighbours)} together)")
+    return reasons
 
 
 def named_features(
@@ -103,7 +123,9 @@ def _neighbour(neighbour: NeighbourReason, first_sample: int) -> str:
 def _sum_of_kinds(sample: "SampleReasons", parts: "LogOddsParts", i: int) -> str:
     """The log-odds as a sum with one term per kind of reason."""
     direct, components = float(parts.features[i].sum()), float(parts.components[i].sum())
-    terms = [f"{_number(sample.log_odds[i])} = {_number(parts.base[i])} base", f"{_signed_term(direct)} features"]
+    terms = [f"{_number(sample.log_odds[i])} = {_number(parts.base[i])} base"]
+    if parts.features[i].any() or not parts.neighbours.shape[1]:
+        terms.append(f"{_signed_term(direct)} features")
     if parts.components[i].any():
         terms.append(f"{_signed_term(components)} components of labels")
     if parts.neighbours.shape[1]:
@@ -196,7 +218,7 @@ def _largest(values: Any, n: int | None) -> Any:
 
 def reasons_html(samples: Sequence["SampleReasons"], n_more: int) -> str:
     """The table that a notebook shows."""
-    titles = ("sample", "label", "probability", "predicted", "because of", "against it", "decision")
+    titles = ("sample", "label", "probability", "predicted", "for it", "against it", "decision")
     head = "".join(f"<th>{title}</th>" for title in titles)
     body = "".join(row for sample in samples for row in _html_rows(sample))
     more = f"<p>... and {n_more} more samples.</p>" if n_more else ""
@@ -207,7 +229,7 @@ def _html_rows(sample: "SampleReasons") -> Iterator[str]:
     parts = sample.parts()
     for position, i in enumerate(np.argsort(-sample.probabilities, kind="stable").tolist()):
         predicted = bool(sample.predicted[i])
-        sides = (named_features(sample, parts, i, 5, against=against) for against in (not predicted, predicted))
+        sides = (named_features(sample, parts, i, 5, against=against) for against in (False, True))
         cells = (
             sample.name if position == 0 else "",
             sample.label_names[i],

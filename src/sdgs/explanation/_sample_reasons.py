@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import expit
 
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int
-from sdgs.explanation._label_decision import LabelDecision, explain_decision
+from sdgs.explanation._label_decision import LabelDecision, explain_decision, is_predicted_at
 from sdgs.explanation._ranked_reasons import (
     ComponentReason,
     FeatureReason,
@@ -89,7 +90,7 @@ class LogOddsParts:
     Attributes
     ----------
     base : ndarray of shape (m,)
-        Intercept and calibration offset. Where columns are standardised they contain the effect of the mean sample.
+        Intercept and calibration offset. Where columns are standardised they contain the effect of the mean of each.
     columns : ndarray of shape (q,)
         The features with parts: those whose cleaned value is observed and not zero, or not the mean.
     features, features_through_components : ndarray of shape (m, q)
@@ -207,9 +208,25 @@ class SampleReasons:
         row = self._stored_row
         return np.asarray(row.toarray()[0] if issparse(row) else row[0])
 
+    @property
+    def is_any_predicted(self) -> bool:
+        """Whether any label is predicted for the sample, explained or not."""
+        return bool(self._all_predicted.any())
+
     def decision(self, i: int) -> LabelDecision:
         """Why the label at position ``i`` is predicted or not, given the probabilities of all labels."""
         return explain_decision(self.terms.decision, self._all_probabilities, self._all_predicted, int(self.labels[i]))
+
+    def is_predicted_without(self, i: int, part: float) -> bool:
+        """Whether the label at position ``i`` would be predicted if its log-odds were smaller by ``part``.
+
+        The probabilities of the other labels stay as they are.
+        """
+        log_odds, label = float(self.log_odds[i]), int(self.labels[i])
+        probability = float(expit(log_odds - part))
+        if self.terms.is_multiclass:  # probabilities of classes are normalised
+            probability *= float(self.probabilities[i]) / max(float(expit(log_odds)), np.finfo(np.float64).tiny)
+        return is_predicted_at(self.terms.decision, self._all_probabilities, label, probability)
 
     def top_features(self, i: int, n: int = 5, *, against: bool = False) -> tuple[FeatureReason, ...]:
         """The features that add most to the log-odds of the label at position ``i``, at most ``n``, largest first.
@@ -222,9 +239,12 @@ class SampleReasons:
         """The components with the largest parts in the log-odds of the label at position ``i``, of either sign."""
         return top_components(self, self.parts(), i, n)
 
-    def top_neighbours(self, i: int, n: int = 5) -> tuple[NeighbourReason, ...]:
-        """The training samples with the largest parts in the log-odds of the label at position ``i``."""
-        return top_neighbours(self, self.parts(), i, n)
+    def top_neighbours(self, i: int, n: int = 5, *, against: bool | None = None) -> tuple[NeighbourReason, ...]:
+        """The training samples with the largest parts in the log-odds of the label at position ``i``.
+
+        Of either sign; with ``against=False`` only positive parts, with ``against=True`` only negative ones.
+        """
+        return top_neighbours(self, self.parts(), i, n, against=against)
 
     def value_word(self, feature: int) -> str:
         """The word for the value of a feature relative to the baseline; empty for a positive value without baseline."""
