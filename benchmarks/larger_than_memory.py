@@ -1,4 +1,4 @@
-"""Fit and predict on samples larger than the memory of the workers: ``python -m benchmarks.larger_than_memory --gb 6``.
+"""Fit and predict on samples larger than the memory of the workers: ``python -m benchmarks.larger_than_memory --gb 3``.
 
 Dense float32 samples in Zarr, two workers with one process each. The result is compared with a fit in memory, in a
 process of its own. Needs three times the size of the samples on disk and more than twice their size in memory.
@@ -117,8 +117,8 @@ def compare_with_fit_in_memory(folder: Path, model: SDGSClassifier) -> dict[str,
     return {
         "in_memory_fit_s": fit_s,
         "in_memory_predict_s": predict_s,
-        "same_choices": (model.penalty_, model.uses_norms_, model.scaling_)
-        == (reference.penalty_, reference.uses_norms_, reference.scaling_),
+        "same_choices": (model.penalty_, model.read_from_, model.scaling_)
+        == (reference.penalty_, reference.read_from_, reference.scaling_),
         "sweeps": [a.n_iter, b.n_iter],
         "angle": max(_largest_angle(C, D) for C, D in zip(a.components, b.components, strict=True)),
         "objective": float(np.abs(a.objective / b.objective - 1).max()),
@@ -170,7 +170,7 @@ def claims(gb: float, measured: dict[str, Any], compared: dict[str, Any]) -> lis
 def main() -> None:
     """Run the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gb", type=float, default=6, help="size of the samples")
+    parser.add_argument("--gb", type=float, default=3, help="size of the samples")
     parser.add_argument("--workers", type=int, default=2, help="number of workers")
     parser.add_argument("--limit-gib", type=float, default=1, help="memory limit per worker")
     parser.add_argument("--no-comparison", action="store_true", help="skip the fit in memory")
