@@ -64,7 +64,11 @@ def _sentences(
 
 
 def _deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int) -> list[str]:
-    """What speaks for the decision on a label, in words; nothing if it would be the same without all of that."""
+    """What speaks for the decision on a label, in words; nothing if the label is decided by its base.
+
+    A label that is predicted has reasons if together they raise its log-odds. One that is not predicted, as most are
+    not, has reasons if it would be predicted without all that speaks against it.
+    """
     is_predicted = bool(sample.predicted[i])
     by_feature = parts.features[i] + parts.features_through_components[i]
     by_neighbours = float(parts.neighbours[i].sum())
@@ -72,7 +76,8 @@ def _deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, un
     neighbours_agree = by_neighbours != 0 and (by_neighbours > 0) == is_predicted
     if neighbours_agree:
         decisive += by_neighbours
-    if sample.is_predicted_without(i, decisive) == is_predicted:
+    is_raised = is_predicted and by_neighbours + float(by_feature.sum()) > 0
+    if not is_raised and sample.is_predicted_without(i, decisive) == is_predicted:
         return []
     features = named_features(sample, parts, i, max_names, against=not is_predicted)
     reasons = [f"the {unit} {_enumerate(sample, features)}"] if features else []
