@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 from sklearn import config_context
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
@@ -15,6 +16,10 @@ import sdgs
 from helpers import FAST_LIBRARIES
 from sdgs.cli import app
 from sdgs.datasets import make_label_subspaces, read
+
+# Time is measured in benchmarks: a machine may be busy, and the first example of a test compiles.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 def pytest_collection_modifyitems(items):

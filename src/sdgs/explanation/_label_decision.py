@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from sdgs.readout._decision import Decision
 
-_MEASURES = {"f1": "F1", "accuracy": "accuracy", "hamming_loss": "Hamming loss"}
+# The measure that decides by metric: the set with the best expected F1 is also the best for accuracy.
+_MEASURES = {"f1": "F1", "accuracy": "F1", "hamming_loss": "Hamming loss"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class LabelDecision:
         ``threshold``. "top": the ``rank`` most probable labels. "most probable": no label would be predicted by the
         other rules, and the most probable one is, because of ``at_least_one``.
     measure : str
-        The name of the measure that the model optimises.
+        The name of the measure that decides: F1 if the model optimises accuracy too.
     probability : float
     threshold : float or None
         The probability that decides: a label with more is predicted. With "expected" and F1 or accuracy it is half of
@@ -134,8 +135,7 @@ def _expected_value(
         return float(np.where(labels, 1 - P, P).mean())
     if not labels.any():
         return float(np.prod(1 - P))
-    f1 = float(2 * P[labels].sum() / (labels.sum() + P.sum()))
-    return f1 if decision.metric == "f1" else f1 / (2 - f1)
+    return float(2 * P[labels].sum() / (labels.sum() + P.sum()))
 
 
 def _format_value(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,10 @@ def _sentences(
     is_predicted = bool(sample.predicted[i])
     verb = "is predicted" if is_predicted else "is not predicted"
     title = f"{sample.label_names[i]} {verb} (p = {format_probability(sample.probabilities[i])})"
-    because = _deciding_reasons(sample, parts, i, unit, max_names)
+    deciding = deciding_reasons(sample, parts, i, max_names)
+    because = [f"the {unit} {_enumerate(sample, deciding.features)}"] if deciding.features else []
+    if deciding.neighbours:
+        because.insert(0, f"similar training samples ({signed(deciding.neighbours)} together)")
     if because:
         yield f"{title} because of {' and '.join(because)}."
     else:
@@ -52,7 +55,7 @@ def _sentences(
             yield f"{'Against' if against else 'For'} it: {_enumerate(sample, features)}."
     yield f"{_sum_of_kinds(sample, parts, i)}."
     for against in (not is_predicted, is_predicted):
-        neighbours = strongest(top_neighbours(sample, parts, i, (max_names + 1) // 2, against=against))
+        neighbours = named_neighbours(sample, parts, i, (max_names + 1) // 2, against=against)
         if neighbours:
             names = ", ".join(_neighbour(neighbour, first_sample) for neighbour in neighbours)
             yield f"Similar training samples {'against' if against else 'for'} it: {names}."
@@ -63,8 +66,15 @@ def _sentences(
     yield sample.decision(i).text()
 
 
-def _deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, unit: str, max_names: int) -> list[str]:
-    """What speaks for the decision on a label, in words; nothing if the label is decided by its base.
+class DecidingReasons(NamedTuple):
+    """What a label is predicted, or not predicted, because of; nothing if it is decided by its base."""
+
+    features: list[FeatureReason]
+    neighbours: float  # what all similar training samples add together; 0 if they are no reason
+
+
+def deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, max_names: int) -> DecidingReasons:
+    """The reasons of the decision on a label, with at most ``max_names`` features.
 
     A label that is predicted has reasons if together they raise its log-odds. One that is not predicted, as most are
     not, has reasons if it would be predicted without all that speaks against it.
@@ -78,12 +88,10 @@ def _deciding_reasons(sample: "SampleReasons", parts: "LogOddsParts", i: int, un
         decisive += by_neighbours
     is_raised = is_predicted and by_neighbours + float(by_feature.sum()) > 0
     if not is_raised and sample.is_predicted_without(i, decisive) == is_predicted:
-        return []
+        return DecidingReasons([], 0.0)
     features = named_features(sample, parts, i, max_names, against=not is_predicted)
-    reasons = [f"the {unit} {_enumerate(sample, features)}"] if features else []
-    if neighbours_agree and (not features or abs(by_neighbours) > abs(by_feature.sum())):
-        reasons.insert(0, f"similar training samples ({signed(by_neighbours)} together)")
-    return reasons
+    is_named = neighbours_agree and (not features or abs(by_neighbours) > abs(by_feature.sum()))
+    return DecidingReasons(features, by_neighbours if is_named else 0.0)
 
 
 def named_features(
@@ -101,9 +109,11 @@ def named_components(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: 
     return components if components and abs(components[0].part) >= least else []
 
 
-def named_neighbours(sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int) -> list[NeighbourReason]:
-    """The training samples to name: those with a tenth of the strongest."""
-    return strongest(top_neighbours(sample, parts, i, n))
+def named_neighbours(
+    sample: "SampleReasons", parts: "LogOddsParts", i: int, n: int, *, against: bool
+) -> list[NeighbourReason]:
+    """The training samples to name for or against a label: those with a tenth of the strongest."""
+    return strongest(top_neighbours(sample, parts, i, n, against=against))
 
 
 def strongest(reasons: Sequence[Any]) -> list[Any]:

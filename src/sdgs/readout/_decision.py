@@ -125,7 +125,9 @@ def best_expected_f1(P: Any, *, allow_empty: bool = False) -> Any:
     with labels taken for independent, was no better in cross-validation.) No threshold is best for all samples: a label
     with probability one half belongs to the set of a sample without likelier labels, and not to that of a sample with
     three certain ones. The same ratio for the Jaccard index is F / (2 - F), which increases with F. With
-    ``allow_empty`` the empty set competes, at the probability that there is no label, the product of all 1 - p.
+    ``allow_empty`` the empty set competes, at the probability that there is no label, the product of all 1 - p. (To
+    compare this with F / (2 - F) where the Jaccard index is the metric was worse in cross-validation, by 2 points on
+    Medical and Corel5k without two in five of their labels.)
 
     A label belongs to the best set if its probability is above half of the best F1, because then it raises the ratio.
     So nothing is sorted: start with the F1 of the most probable label alone, take the labels above half of the F1 so

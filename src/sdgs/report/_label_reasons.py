@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from sdgs.explanation import LogOddsParts, PredictionTerms, SampleReasons
 from sdgs.explanation._reason_formatting import (
+    deciding_reasons,
     named_components,
     named_features,
     named_neighbours,
 )
 from sdgs.report._page_values import FeatureNames, encode_images, rounded
 
-_MAX_NAMES = 5  # features for a label, features against it, components, and training samples
+_MAX_NAMES = 5  # features for a label, features against it, and components
+_MAX_NEIGHBOURS = 3  # training samples for a label, and against it
+_MAX_NAMED_IN_SENTENCE = 3  # features
 _DECIMALS = 3  # of log-odds: the page shows two
 
 
@@ -33,7 +36,12 @@ def _values_of_label(
     features = [
         reason for against in (False, True) for reason in named_features(sample, parts, i, _MAX_NAMES, against=against)
     ]
-    neighbours = named_neighbours(sample, parts, i, _MAX_NAMES)
+    neighbours = [
+        reason
+        for against in (False, True)
+        for reason in named_neighbours(sample, parts, i, _MAX_NEIGHBOURS, against=against)
+    ]
+    because = deciding_reasons(sample, parts, i, _MAX_NAMED_IN_SENTENCE)
     components = named_components(sample, parts, i, _MAX_NAMES)
     for reasons in (features, neighbours, components):
         reasons.sort(key=lambda reason: -reason.part)
@@ -51,6 +59,11 @@ def _values_of_label(
             ]
             for reason in features
         ],
+        "because": [
+            [names.position(reason.feature, reason.name), sample.value_word(reason.feature)]
+            for reason in because.features
+        ],
+        "because_of_neighbours": because.neighbours != 0,
         "other_features": _others(total, [reason.part for reason in features]),
         "components": [[reason.label, *rounded([reason.part])] for reason in components],
         "neighbours": [[reason.sample, *rounded([reason.similarity, reason.part])] for reason in neighbours],

@@ -56,12 +56,10 @@ function reasonImages(reason, sample) {
 }
 
 function reasonSentence(reason) {
-  const strongest = reason.features.filter(entry => entry[3] > 0 === reason.predicted).sort((a, b) => Math.abs(b[3]) - Math.abs(a[3]));
-  const because = strongest.length ? [strongest.slice(0, 3).map(titleOf).join(", ")] : [];
-  const [, features, components, neighbours] = reason.sums;
-  const favour = neighbours > 0 === reason.predicted;
-  if (favour && Math.abs(neighbours) > Math.abs(features + components)) because.unshift("similar training samples");
-  return ` is ${reason.predicted ? "" : "not "}predicted${because.length ? ` because of ${because.join(" and ")}` : ""}.`;
+  const because = reason.because.length ? [reason.because.map(titleOf).join(", ")] : [];
+  if (reason.because_of_neighbours) because.unshift("similar training samples");
+  const state = ` is ${reason.predicted ? "" : "not "}predicted`;
+  return because.length ? `${state} because of ${because.join(" and ")}.` : `${state}: too little speaks ${reason.predicted ? "against" : "for"} it.`;
 }
 
 function reasonBlock(reason, cell, sample, open) {
