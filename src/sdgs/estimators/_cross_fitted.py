@@ -147,8 +147,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
             For a label matrix independent probabilities, one per label: a DataFrame with the columns of ``y`` (and the
             index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target they sum to 1 in each row.
         """
-        P = self._probabilities(self._check_before_prediction(X))
-        return P if self._label_columns is None else self._with_names(P, X)
+        return self._with_names_of_target(self._probabilities(self._check_before_prediction(X)), X)
 
     def _check_parameters(self) -> None:
         check_decision_parameters(self)
