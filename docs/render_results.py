@@ -85,12 +85,12 @@ class Accuracy:
         text = f"**{record['mean']}**" if float(record["mean"]) == largest else record["mean"]
         return f"{text}{SPACE}\N{PLUS-MINUS SIGN}{SPACE}{record['sd']}" if record["sd"] else text
 
-    def clean_datasets(self, source: str = "extended-clean") -> list[str]:
+    def clean_datasets(self, source: str = "extended-sdgs") -> list[str]:
         """Data sets of a source, without the mean."""
         records = [r for r in self.records if r["source"] == source and r["condition"] == "clean"]
         return [dataset for dataset in unique(r["dataset"] for r in records) if dataset != MEAN]
 
-    def clean_table(self, source: str = "extended-clean") -> str:
+    def clean_table(self, source: str = "extended-sdgs") -> str:
         """F1 of all methods on clean data."""
         datasets = self.clean_datasets(source)
         methods = unique(m for d, c, _, m in self.f1 if c == "clean" and d in datasets)
@@ -156,7 +156,7 @@ class Accuracy:
 
     def headline(self) -> str:
         """The result in two sentences, for the README."""
-        (version,) = {r["version"] for r in read_records("sources") if r["source"] == "extended-clean"}
+        (version,) = {r["version"] for r in read_records("sources") if r["source"] == "extended-sdgs"}
         return (
             f"On the paper's eleven data sets `{OURS}` (version {version}) reached a mean F1 of "
             f"{self.mean(OURS):.2f} %. That is\n{self.mean(OURS) - self.mean('BR'):.2f} points above the best other "
