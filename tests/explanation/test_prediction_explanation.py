@@ -202,7 +202,7 @@ def test_text_names_reasons_and_the_decision():
     assert n_decisive[True]
     first = explanation[0].text()
     assert explanation.text(0) == first
-    assert str(explanation).startswith(f"0:\n{first}")
+    assert str(explanation).startswith(f"Sample 0:\n{first}")
     assert "... and 5 more samples." in str(explanation)
     rare = with_offset(model, [-20, -20, -20])
     rare._decision = replace(model._decision, at_least_one=False)
@@ -399,7 +399,9 @@ def test_a_label_that_cannot_be_flipped_is_said_so():
     (result,) = model.counterfactual(X[[row]], 0, max_features=1, label_names=[0, 1, 2])
     assert not result.flipped
     assert result.features.size == 1
-    assert result.text().startswith("0 stays predicted: no few features were found whose removal changes that. With")
+    assert result.text().startswith(
+        "0 stays predicted: no small set of features was found whose removal changes that. With"
+    )
     (empty,) = model.counterfactual(csr_array((1, 18)), 0)
     assert not empty.features.size
     with pytest.raises(ValueError, match="max_features must be an integer >= 1"):

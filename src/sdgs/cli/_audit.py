@@ -20,6 +20,7 @@ from sdgs.cli._console import (
     note,
     out,
     print_json,
+    print_sentences,
     require_module,
     spinner,
 )
@@ -146,7 +147,7 @@ def _find(
 
 def _print_tables(result: _Audit, top: int) -> None:
     suspicious, duplicates = result.suspicious, result.duplicates
-    out().print(escape(suspicious.summary()), soft_wrap=True)
+    print_sentences(suspicious.summary())
     for title, others, found in (
         ("Given but improbable", "its other labels", suspicious.wrong),
         ("Not given but probable", "its labels", suspicious.missing),
@@ -158,7 +159,7 @@ def _print_tables(result: _Audit, top: int) -> None:
                 name = escape(found.label_names[found.labels[i]]) or "(no name)"
                 table.add_row(str(found.sample_names[i]), name, f"{found.probability[i]:.3f}", _join(names))
             _print_table(title, table, len(found), top)
-    out().print(escape(duplicates.summary()), soft_wrap=True)
+    print_sentences(duplicates.summary())
     if len(duplicates) and top:
         table = make_table("samples", "distance", "only the first has", "only the second has")
         for i in range(min(len(duplicates), top)):

@@ -56,6 +56,11 @@ def _width(file: Any) -> int | None:
     return None if file.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH
 
 
+def print_sentences(text: str) -> None:
+    """Print text: on a terminal broken between words, elsewhere in the lines that it has."""
+    out().print(escape(text, keep=_LINES), soft_wrap=not sys.stdout.isatty())
+
+
 def note(message: str) -> None:
     """Print a warning that is not part of the result."""
     err().print(f"[yellow]Note:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
@@ -82,7 +87,12 @@ def print_json(value: Any) -> None:
 def format_sizes(X: Any, n_labels: int) -> str:
     """Numbers of samples, features and labels."""
     n, p = X.shape
-    return f"{n:,} samples, {p:,} features, {n_labels:,} {'label' if n_labels == 1 else 'labels'}"
+    return f"{n:,} samples, {count(p, 'feature')}, {count(n_labels, 'label')}"
+
+
+def count(n: int, noun: str) -> str:
+    """A number and its noun, in the plural unless it is 1."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def make_table(*columns: str) -> Table:

@@ -42,8 +42,8 @@ def demo(
     out().print(f"\n[bold]Sums of one or two handwritten digits[/]: {n} samples, {p} pixels, {k} labels\n")
     out().print(_make_table(result.methods))
     out().print(
-        "[dim]In percent, on samples made of other images. SDGS uses its defaults. The other two methods have one\n"
-        "parameter and a threshold, selected by 3-fold cross-validation on the training samples.\n"
+        "[dim]In percent, on samples made of other images. SDGS uses its defaults. The other two methods have one "
+        "parameter and a threshold, selected by 3-fold cross-validation on the training samples. "
         "Binary relevance trains one linear SVM per label.[/]\n"
     )
     out().print(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, exit_with_error, out, print_json, require_module, spinner
+from sdgs.cli._console import err, escape, exit_with_error, out, print_json, print_sentences, require_module, spinner
 from sdgs.cli._models import NamedModel, load_model, stack_rows
 
 
@@ -60,7 +60,7 @@ def explain(
     \b
     Examples:
       sdgs explain emotions.sdgs emotions-test.arff
-      sdgs explain emotions.sdgs new.csv --samples 3,17 --label quiet-still --counterfactual
+      sdgs explain emotions.sdgs new.csv -n 3 --label quiet-still --counterfactual
       sdgs explain emotions.sdgs new.csv -o reasons.png
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """
@@ -119,7 +119,7 @@ def _print_sample(number: int, reasons: Any, counterfactuals: Any, parts: Any, n
 
 def _print_text(title: str, text: str) -> None:
     out().print(f"[italic]{title}[/]")
-    out().print(escape(text, keep="\n"), soft_wrap=True)
+    print_sentences(text)
 
 
 def _write_picture(output: Path, picture: Picture, explained: tuple[list[Any], ...], size: Any) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
+from sdgs.cli._console import count, escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
 from sdgs.cli._models import describe_scaling, fitted_parameters, load_model, print_fitted_parameters
 
 MAX_LABELS = 20_000  # of `sdgs fit`: with 300 samples 10,000 labels take a minute, and time grows with both
@@ -94,7 +94,7 @@ def _describe(data: Any) -> dict[str, Any]:
 def _print_dataset(file: Path, content: dict[str, Any], data: Any, guess: Any, options: dict[str, Any]) -> None:
     sizes = format_sizes(data.X, content["labels"])
     if guess is not None:
-        sizes = f"{content['samples']:,} samples, {content['features']:,} numeric columns"
+        sizes = f"{content['samples']:,} samples, {count(content['features'], 'numeric column')}"
     out().print(f"[bold]{escape(file.name)}[/]: {sizes}", soft_wrap=True)
     missing = format_percent(content["missing_share"]) + " %" if content["missing_share"] else "none"
     out().print(

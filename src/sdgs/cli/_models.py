@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs.cli._console import escape, exit_with_error, note, out
+from sdgs.cli._console import exit_with_error, note, print_sentences
 
 _SCALINGS = {
     "rows": "samples scaled to unit norm",
@@ -104,7 +104,7 @@ def print_fitted_parameters(model: Any) -> None:
     used = fitted_parameters(model)
     values = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
     origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Parameters used"
-    out().print(f"{origin}: scaling {escape(describe_scaling(used['scaling']))}, {escape(values)}", soft_wrap=True)
+    print_sentences(f"{origin}: scaling {describe_scaling(used['scaling'])}, {values}")
 
 
 def describe_scaling(scaling: str | None) -> str:

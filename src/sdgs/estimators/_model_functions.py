@@ -277,7 +277,7 @@ def check_last_step(estimator: Any) -> None:
     what = f"a pipeline whose last step is {what}" if isinstance(estimator, Pipeline) else what
     advice = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
     raise ValueError(
-        f"estimator must be a SDGSClassifier, a SDGSClassifierCV, or a Pipeline whose last step is one; got {what}."
+        f"estimator must be an SDGSClassifier, an SDGSClassifierCV, or a Pipeline whose last step is one; got {what}."
         f"{advice}"
     )
 

@@ -60,7 +60,7 @@ class Counterfactual:
             without = f"if {names} had {'their mean values' if several else 'the mean value'}"
         if not self.flipped:
             tried = f" {without[0].upper()}{without[1:]}, {change}." if names else ""
-            return f"{self.label} stays {was}: no few features were found whose removal changes that.{tried}"
+            return f"{self.label} stays {was}: no small set of features was found whose removal changes that.{tried}"
         return f"{self.label} would {'not ' if self.predicted else ''}be predicted {without}: {change}."
 
     def __repr__(self) -> str:

@@ -106,7 +106,9 @@ class Explanation(Sequence[SampleExplanation]):
         """Describe sample ``i``, or all samples, in sentences; see :meth:`~sdgs.explanation.SampleExplanation.text`."""
         if i is not None:
             return self.samples[i].text(unit=unit, max_names=max_names)
-        return "\n\n".join(f"{sample.name}:\n{sample.text(unit=unit, max_names=max_names)}" for sample in self.samples)
+        return "\n\n".join(
+            f"Sample {sample.name}:\n{sample.text(unit=unit, max_names=max_names)}" for sample in self.samples
+        )
 
     def plot(self, i: int = 0, *, shape: tuple[int, ...] | None = None, ax: Any = None, **options: Any) -> Any:
         """Draw sample ``i``; see :meth:`~sdgs.explanation.SampleExplanation.plot`."""

@@ -120,7 +120,9 @@ class PredictionExplanation(Sequence[SampleReasons]):
         """The reasons of sample ``i``, or of all samples, in sentences; see ``text`` of ``SampleReasons``."""
         if i is not None:
             return self.samples[i].text(unit=unit, max_names=max_names)
-        return "\n\n".join(f"{sample.name}:\n{sample.text(unit=unit, max_names=max_names)}" for sample in self.samples)
+        return "\n\n".join(
+            f"Sample {sample.name}:\n{sample.text(unit=unit, max_names=max_names)}" for sample in self.samples
+        )
 
     def plot(self, i: int = 0, label: int = 0, *, kind: str = "waterfall", ax: Any = None, **options: Any) -> Any:
         """Draw the label at position ``label`` of sample ``i``; see ``plot`` of ``SampleReasons``."""

@@ -1,4 +1,10 @@
-"""The other methods that the paper names."""
+"""The other methods that the paper names, with scikit-learn's interface.
+
+They neither scale samples nor take missing values: put a scaler and an imputer before them in a pipeline. If the base
+learner warns that it did not converge, pass one with more iterations, as in
+``ClassifierChains(LogisticRegression(max_iter=1000))``. Most predict a label at a fixed threshold;
+:class:`~sdgs.DecisionClassifier` tunes the decision. :class:`MDDM` is a transformer, to put before a classifier.
+"""
 
 from sdgs.methods._binary_relevance import BinaryRelevance
 from sdgs.methods._classifier_chains import ClassifierChains

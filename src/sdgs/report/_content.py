@@ -161,7 +161,11 @@ def _label_matrix(Y: Any, model: Any, name: str, n: int) -> NDArray[np.bool_]:
 def _changed_parameters(model: Any) -> dict[str, str]:
     """Parameters that differ from their defaults, and the parameters chosen by a search."""
     defaults = type(model)().get_params()
-    changed = {name: value for name, value in model.get_params().items() if repr(value) != repr(defaults[name])}
+    changed = {
+        name: value
+        for name, value in model.get_params().items()
+        if name != "n_jobs" and repr(value) != repr(defaults[name])
+    }
     return {str(name): str(value) for name, value in {**changed, **getattr(model, "best_params_", {})}.items()}
 
 
