@@ -59,7 +59,7 @@ def test_frames():
 def test_differing_duplicates():
     pairs = find_differing_duplicates([[1.0, 2.0], [3.0, 1.0], [1.0, 2.0], [0.0, 5.0]], Y, label_names=LABELS)
     assert repr(pairs) == "<DifferingDuplicates: 1 pair of 4 samples>"
-    assert str(pairs).split("\n")[1] == "samples 0 and 2 are equal: only 0 has calm; only 2 has <b>sad\x1b"
+    assert str(pairs).split("\n")[1] == "samples 0 and 2 are identical: only 0 has calm; only 2 has <b>sad\x1b"
     assert pairs.to_frame().to_dict("list") == {
         "first": [0],
         "second": [2],

@@ -54,7 +54,7 @@ def test_the_tables_and_the_csv_file(run, doubtful, tmp_path):
     result = run("audit", doubtful, *OPTIONS, "--pairs", 12, "--top", 4, "-o", "labels.csv")
     assert result.exit_code == 0, result.output
     assert "samples left out because of missing labels: 1." in result.stderr
-    assert "1 pair of near-duplicates has different labels; 1 of them is equal." in result.stdout
+    assert "1 pair of near-duplicates has different labels; in 1 pair both samples are identical." in result.stdout
     assert "3 and 101" in result.stdout
     assert "more. To print all: --top" in result.stdout
     assert "Wrote labels.csv" in result.stderr

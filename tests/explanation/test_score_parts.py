@@ -213,3 +213,28 @@ def test_averaged_pipelines_are_split_exactly(target):
             np.testing.assert_allclose(rest + split.sum(axis=1), expected, rtol=1e-9, atol=1e-9)
         # Both kernels have the same landmarks, so that each training sample has one part.
         assert parts.neighbours.shape[1] == np.unique(search._pipelines[1].features.kernel.rows).size
+
+
+def test_parts_of_different_landmarks_belong_to_their_training_samples():
+    kernel = fitted_pipeline("kernel")[0]
+
+    def with_landmarks(chosen):
+        """The pipeline with some of its landmarks alone."""
+        features, n = kernel.features, kernel.features.kernel.n_landmarks
+        coef = np.concatenate([kernel.ridge.coef[:, :n][:, chosen], kernel.ridge.coef[:, n:]], axis=1)
+        some = replace(features.kernel, landmarks=features.kernel.landmarks[chosen], rows=features.kernel.rows[chosen])
+        return replace(kernel, features=replace(features, kernel=some), ridge=replace(kernel.ridge, coef=coef))
+
+    model = SDGSClassifier(2, gamma=1.0, cv=2, random_state=0).fit(DATA.X, DATA.Y)
+    later, earlier = with_landmarks(np.arange(5, 9)), with_landmarks(np.arange(4))  # disjoint, and not in order
+    model._pipelines = [later, earlier]
+    for sample in model.explain_prediction(DATA.X[:5], "all"):
+        read = sample._read
+        expected = {
+            int(row): model._calibration.slope / 2 * split_scores(pipeline, one, np.arange(4)).landmarks[:, i]
+            for pipeline, one in zip((later, earlier), read, strict=True)
+            for i, row in enumerate(pipeline.features.kernel.rows)
+        }
+        assert list(sample.terms.training_samples) == sorted(expected)
+        for row, parts in zip(sample.terms.training_samples, sample.neighbours.T, strict=True):
+            np.testing.assert_allclose(parts, expected[int(row)], rtol=1e-12)

@@ -139,7 +139,8 @@ def test_sparse_samples_stay_sparse(problem, method):
     model = clone(method).set_params(estimator=SparseOnly())
     if isinstance(model, StackedRelevance):
         model.set_params(final_estimator=LogisticRegression())  # of the probabilities, which are dense
-    model.fit(wide, Y).predict(csr_array(X_test))
+    predicted = model.fit(wide, Y).predict(csr_array(X_test))  # SparseOnly rejects dense samples
+    assert predicted.shape == (X_test.shape[0], Y.shape[1])
 
 
 @methods

@@ -20,11 +20,13 @@ def print_nothing(_):
 
 @pytest.mark.slow
 def test_single_row_predictions_in_eight_threads_are_the_same_and_nothing_grows():
+    # Asserts both itself, as in `make soak`; the tests of growth below show that it fails.
     soak_predictions(200, 8, print_nothing)
 
 
 @pytest.mark.slow
 def test_fits_in_eight_threads_are_the_same_and_nothing_grows():
+    # As above.
     soak_fits(10, 8, print_nothing)
 
 

@@ -85,9 +85,9 @@ class DifferingDuplicates:
         """How many pairs there are, in a sentence."""
         n_equal = int((self.distance == 0).sum())
         verb = "has" if len(self) == 1 else "have"
-        equal = f"; {n_equal:,} of them {'is' if n_equal == 1 else 'are'} equal" if n_equal else ""
-        pairs = count(len(self), "pair")
-        return f"Of {count(self.n_samples, 'sample')}, {pairs} of near-duplicates {verb} different labels{equal}."
+        equal = f"; in {count(n_equal, 'pair')} both samples are identical" if n_equal else ""
+        compared = f"{count(self.n_samples, 'sample')} {'was' if self.n_samples == 1 else 'were'} compared"
+        return f"{compared}: {count(len(self), 'pair')} of near-duplicates {verb} different labels{equal}."
 
     def _describe(self, i: int) -> str:
         first, second = self.sample_names[i]
@@ -96,7 +96,7 @@ class DifferingDuplicates:
             for name, labels in ((first, self.only_first(i)), (second, self.only_second(i)))
             if labels
         ]
-        relation = "are equal" if self.distance[i] == 0 else f"are similar (distance {self.distance[i]:.2g})"
+        relation = "are identical" if self.distance[i] == 0 else f"are similar (distance {self.distance[i]:.2g})"
         return f"samples {first} and {second} {relation}: {'; '.join(parts)}"
 
     def __repr__(self) -> str:

@@ -58,8 +58,8 @@ def find_differing_duplicates(
     >>> X = [[1.0, 2.0], [3.0, 1.0], [1.0, 2.0], [0.0, 5.0]]
     >>> Y = [[1, 0], [0, 1], [1, 1], [0, 1]]
     >>> print(find_differing_duplicates(X, Y, label_names=["calm", "sad"]))
-    Of 4 samples, 1 pair of near-duplicates has different labels; 1 of them is equal.
-    samples 0 and 2 are equal: only 2 has sad
+    4 samples were compared: 1 pair of near-duplicates has different labels; in 1 pair both samples are identical.
+    samples 0 and 2 are identical: only 2 has sad
     """
     max_distance = check_number(max_distance, "max_distance")
     names = getattr(X, "index", None) if sample_names is None and hasattr(X, "iloc") else sample_names

@@ -45,6 +45,11 @@ class Dictionary:
         return np.unique(self.groups)
 
     @cached_property
+    def label_of(self) -> NDArray[np.intp]:
+        """The label that each row of C belongs to."""
+        return np.repeat(np.arange(self.groups.size - 1), np.diff(self.groups))
+
+    @cached_property
     def C_float64(self) -> Floats:
         """C in the precision that is computed with on the host."""
         return self.C.astype(np.float64, copy=False)

@@ -52,9 +52,11 @@ class PredictionReasonsDisplay:
     label_names : array-like of shape (k,), optional
     neighbour_names : array-like of shape (u,), optional
     label_name : object, optional
-        Of the label that is explained.
-    probability, threshold : float, optional
-        Of this label, and the probability above which it is predicted.
+        The name of the explained label.
+    probability : float, optional
+        The probability of the explained label.
+    threshold : float, optional
+        The probability above which the label is predicted.
     predicted : bool, optional
         Whether it is predicted.
     sample : ndarray of shape (p,), optional

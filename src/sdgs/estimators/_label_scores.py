@@ -110,7 +110,8 @@ def fit_scorer(learner: Learner, X: Any, target: Target) -> LabelScorer:
     """Fit a clone of a classifier to the labels that some samples have and others do not.
 
     A classifier that takes no label matrix is fitted to one label at a time, by scikit-learn's ``OneVsRestClassifier``.
-    Ours get all labels: they take constant ones, and their parameters may speak of a label by its position.
+    Classifiers of this package are fitted to all labels, constant ones too, because parameters such as the order of a
+    chain may refer to labels by their positions.
     """
     n, k = target.labels.shape
     counts = np.asarray(target.labels.sum(axis=0), dtype=np.int64).ravel()

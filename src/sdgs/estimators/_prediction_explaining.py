@@ -67,22 +67,11 @@ class PredictionExplainingMixin:
         features = to_host(self._check_before_prediction(X))
         log_odds = self._scores(features)
         probabilities = self._probabilities(log_odds)
-        p, k = features.shape[1], len(self.components_)
         predicted = self._predicted_labels(log_odds, features.dtype)
-        label_names = label_names_of(self, label_names, k)
-        scaler = self.scaler_
-        terms = PredictionTerms(
-            label_names,
-            feature_names_of(self, feature_names, p),
-            tuple(self._pipelines),
-            self._calibration,
-            self._decision,
-            self._is_multiclass,
-            np.asarray(scaler.mean_, dtype=np.float64) if isinstance(scaler, StandardScaler) else None,
-        )
+        terms = self._prediction_terms(feature_names, label_names)
         return explain_predictions(
             features,
-            predicted if labels is None else self._labels_of_interest(features, labels, label_names),
+            predicted if labels is None else self._labels_of_interest(features, labels, terms.label_names),
             terms,
             log_odds,
             probabilities,
@@ -149,18 +138,13 @@ class PredictionExplainingMixin:
         """
         check_int(max_features, "max_features", minimum=1)
         samples = to_host(self._check_before_prediction(X))
-        explanation = self.explain_prediction(X, label, feature_names=feature_names, label_names=label_names)
-        index = find_label(label, explanation.terms.label_names)
+        terms = self._prediction_terms(feature_names, label_names)
+        index = find_label(label, terms.label_names)
         return tuple(
-            self._counterfactual(samples[[row]], index, explanation, row, max_features)
-            for row in range(samples.shape[0])
+            self._counterfactual(samples[[row]], index, terms, max_features) for row in range(samples.shape[0])
         )
 
-    def _counterfactual(
-        self: Any, x: Any, label: int, explanation: PredictionExplanation, row: int, max_features: int
-    ) -> Counterfactual:
-        terms = explanation.terms
-
+    def _counterfactual(self: Any, x: Any, label: int, terms: PredictionTerms, max_features: int) -> Counterfactual:
         def predict(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
             log_odds = self._scores(X)
             return log_odds[:, label], self._predicted_labels(log_odds, X.dtype)[:, label]
@@ -172,11 +156,23 @@ class PredictionExplainingMixin:
             removed,
             terms.feature_names[removed],
             flipped,
-            bool(explanation.predicted[row, label]),
+            bool(predict(x)[1][0]),
             before,
             after,
             "zero" if terms.baseline is None else "mean",
             rest,
+        )
+
+    def _prediction_terms(self: Any, feature_names: Any, label_names: Any) -> PredictionTerms:
+        scaler = self.scaler_
+        return PredictionTerms(
+            label_names_of(self, label_names, len(self.components_)),
+            feature_names_of(self, feature_names, self.n_features_in_),
+            tuple(self._pipelines),
+            self._calibration,
+            self._decision,
+            self._is_multiclass,
+            np.asarray(scaler.mean_, dtype=np.float64) if isinstance(scaler, StandardScaler) else None,
         )
 
     def _predicted_labels(self: Any, log_odds: NDArray[Any], dtype: Any) -> NDArray[np.bool_]:
@@ -200,9 +196,8 @@ class PredictionExplainingMixin:
             return chosen
         if not issparse(labels) and np.ndim(labels) <= 1:
             chosen = np.zeros(shape, dtype=bool)
-            chosen[:, [find_label(label, label_names) for label in np.atleast_1d(np.asarray(labels, dtype=object))]] = (
-                True
-            )
+            for label in np.atleast_1d(np.asarray(labels, dtype=object)):
+                chosen[:, find_label(label, label_names)] = True
             return chosen
         indicator = check_labels(labels, n_samples=shape[0], name="labels", some_positive=False)
         if indicator.shape != shape:

@@ -33,7 +33,7 @@ class Counterfactual:
     predicted : bool
         Whether the label is predicted for the sample as it is.
     probability, probability_without : float
-        Of the label, for the sample as it is and without these features.
+        The probability of the label for the sample as it is, and without these features.
     replaced_by : {"zero", "mean"}
         What the values of removed features are replaced by.
     sample : ndarray or csr_array of shape (1, p)

@@ -120,7 +120,7 @@ def is_predicted_at(decision: Decision, P: NDArray[Any], label: int, probability
 
 
 def _best_expected_f1(P: NDArray[np.float64]) -> float:
-    """The largest expected F1 of a set that is not empty: that of the m most probable labels, for the best m."""
+    """The largest expected F1 of a set that is not empty; the best set consists of the most probable labels."""
     leading = np.cumsum(np.sort(P)[::-1])
     return float((2 * leading / (np.arange(1, P.size + 1) + leading[-1])).max())
 

@@ -25,7 +25,7 @@ class MeanReason:
     Attributes
     ----------
     index : int
-        Of the feature, the label or the training sample.
+        Index of the feature or of the label, or row of the training sample.
     name : object
         Its name; the row of a training sample.
     part : float
@@ -77,7 +77,7 @@ class LabelExplanation:
         return tuple(MeanReason(reason.index, reason.name, sign * reason.part) for reason in reasons)
 
     def top_labels(self, label: int, n: int = 5, *, against: bool = False) -> tuple[MeanReason, ...]:
-        """The other labels whose components speak most for a label, or ``against`` it."""
+        """The other labels whose components raise the log-odds of a label most, or with ``against`` lower them most."""
         sign = -1 if against else 1
         parts = sign * self.influence[label]
         parts[label] = 0.0

@@ -33,7 +33,8 @@ class PredictionExplanation(Sequence[SampleReasons]):
     ----------
     samples : tuple of SampleReasons
     log_odds : ndarray of shape (n, k)
-        Of all labels, explained or not. For a 1-D target those of each class against the others.
+        The log-odds of all labels, whether they are explained or not. For a 1-D target each class is compared with all
+        others.
     probabilities : ndarray of shape (n, k)
     predicted : ndarray of shape (n, k)
     terms : PredictionTerms

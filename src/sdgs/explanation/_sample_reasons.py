@@ -168,8 +168,6 @@ class SampleReasons:
     def _by_training_sample(self, landmarks: Floats, mean: ScoreParts) -> tuple[Floats, Floats]:
         """Parts of landmarks summed, and their similarities averaged, by training sample."""
         samples = self.terms.training_samples
-        if samples.size == self.terms.landmark_rows.size:  # one kernel, whose landmarks are in order
-            return landmarks, mean.similarities
         positions = np.searchsorted(samples, self.terms.landmark_rows)
         parts = sum_by_group(landmarks, positions, samples.size)
         counts = np.bincount(positions, minlength=samples.size)

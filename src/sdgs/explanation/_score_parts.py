@@ -100,15 +100,22 @@ def read_samples(pipeline: FittedPipeline, X: Any, n_jobs: int | None) -> Iterat
     for scaled, norms in pipeline.scaled_blocks(X):
         features = pipeline.features
         missing = has_missing(scaled)
+        label_of = features.dictionary(_precision(scaled)).label_of
         result = features.encode(scaled, n_jobs, missing=missing)
         cleaned = scaled
         if missing or result.residual is not None:
             cleaned = cleaned_samples(scaled, result, features.decomposition.components)
         for row in range(scaled.shape[0]):
-            yield _read_sample(scaled, cleaned, result, row, norms)
+            yield _read_sample(row, scaled, cleaned, norms, result.codes, label_of)
 
 
-def _read_sample(scaled: Any, cleaned: Any, result: Any, row: int, norms: Any) -> ReadSample:
+def _precision(samples: Any) -> type[np.floating[Any]]:
+    """The precision of the dictionary that codes these samples."""
+    return np.float64 if samples.dtype == np.float64 else np.float32
+
+
+def _read_sample(row: int, scaled: Any, cleaned: Any, norms: Any, codes: Any, label_of: Integers) -> ReadSample:
+    """One row; ``label_of`` has the label of each coordinate of the codes."""
     columns, values = _stored_row(cleaned, row)
     missing = np.empty(0, dtype=np.intp)
     observed_columns, observed = _stored_row(scaled, row)
@@ -118,8 +125,7 @@ def _read_sample(scaled: Any, cleaned: Any, result: Any, row: int, norms: Any) -
         is_observed = ~np.isin(columns, missing)
         columns, values = columns[is_observed], values[is_observed]
     not_zero = values != 0
-    label_of = np.repeat(np.arange(result.groups.size - 1), np.diff(result.groups))
-    stored, code = _stored_row(result.codes, row)
+    stored, code = _stored_row(codes, row)
     active = np.unique(label_of[stored[code != 0]])
     coordinates = np.flatnonzero(np.isin(label_of, active))
     dense = np.zeros(label_of.size)
@@ -145,10 +151,9 @@ def split_scores(pipeline: FittedPipeline, sample: ReadSample, labels: Integers)
     """The parts of the scores of these labels."""
     features, ridge = pipeline.features, pipeline.ridge
     assert ridge is not None
-    dictionary = features.dictionary(np.float64 if sample.cleaned.dtype == np.float64 else np.float32)
+    dictionary = features.dictionary(_precision(sample.cleaned))
     v = _component_weights(pipeline, sample, labels, dictionary)
-    label_of = np.repeat(np.arange(features.n_labels), np.diff(dictionary.groups))[sample.coordinates]
-    components = sum_by_group(v * sample.code, label_of, features.n_labels)
+    components = sum_by_group(v * sample.code, dictionary.label_of[sample.coordinates], features.n_labels)
     similarities = np.empty(0)
     landmark_weights = np.empty((labels.size, 0))
     if features.kernel is not None:
@@ -182,8 +187,7 @@ def _component_weights(
     """The weights v (m, a) of the code, of its norms as a linear function of it, and of the entries it fills."""
     coordinates, b = sample.coordinates, sample.code
     v = _weights(pipeline, labels, "code", coordinates)
-    label_of = np.repeat(np.arange(dictionary.groups.size - 1), np.diff(dictionary.groups))[coordinates]
-    active, group = np.unique(label_of, return_inverse=True)
+    active, group = np.unique(dictionary.label_of[coordinates], return_inverse=True)
     v += _weights(pipeline, labels, "norms", active)[:, group] * (b / _group_norms(b, group)[group])
     if sample.missing.size:
         filled = dictionary.C_float64[np.ix_(coordinates, sample.missing)]
@@ -205,8 +209,7 @@ def _through_components(v: Floats, sample: ReadSample, dictionary: Dictionary, a
     else:
         gram = dictionary.gram_of(sample.coordinates)
     C = C[:, sample.features]
-    label_of = np.repeat(np.arange(dictionary.groups.size - 1), np.diff(dictionary.groups))[sample.coordinates]
-    _, group = np.unique(label_of, return_inverse=True)
+    _, group = np.unique(dictionary.label_of[sample.coordinates], return_inverse=True)
     # (gram + alpha D)^-1 = s (s gram s + alpha I)^-1 s with s the square roots of the norms, which may be tiny.
     s = np.sqrt(_group_norms(b, group)[group])
     weights = s * _solve(s[:, None] * gram * s + alpha * np.eye(b.size), (s * v).T).T
@@ -233,7 +236,9 @@ def _group_norms(b: Floats, group: Integers) -> Floats:
 
 def sum_by_group(values: Floats, group: Integers, n_groups: int) -> Floats:
     """The sums (m, n_groups) of the columns (m, a) of each group."""
-    return np.array([np.bincount(group, weights=row, minlength=n_groups) for row in values]).reshape(-1, n_groups)
+    return np.array([np.bincount(group, weights=row, minlength=n_groups) for row in values]).reshape(
+        len(values), n_groups
+    )
 
 
 def mean_parts(parts: Sequence[ScoreParts]) -> ScoreParts:
