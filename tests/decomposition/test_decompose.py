@@ -173,6 +173,13 @@ def test_directions_without_support_in_the_rows_are_dropped():
     np.testing.assert_allclose(result.low_rank(0)[:2], X[:2], atol=1e-12)
 
 
+def test_labels_of_training_samples_are_those_of_the_target():
+    data = make_label_subspaces(30, 10, 3, n_components=2, random_state=0)
+    samples = np.array([2, 11, 12, 29])
+    labels = decompose(data.X, data.Y, n_components=2, tol=1.0, random_state=0).labels_of(samples)
+    np.testing.assert_array_equal(labels, data.Y[samples])
+
+
 def test_only_the_residual_represents_samples_without_a_label():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 5))

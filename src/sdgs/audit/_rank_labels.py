@@ -79,7 +79,7 @@ def rank_suspicious_labels(
     n, k = P.shape
     names = getattr(Y, "columns", None) if label_names is None else label_names
     index = getattr(Y, "index", None) if sample_names is None and hasattr(Y, "iloc") else sample_names
-    return rank_checked_labels(
+    return _rank_labels(
         given,
         P,
         n_pairs,
@@ -89,7 +89,7 @@ def rank_suspicious_labels(
     )
 
 
-def rank_checked_labels(
+def _rank_labels(
     given: NDArray[np.bool_],
     P: NDArray[np.float64],
     n_pairs: Any,

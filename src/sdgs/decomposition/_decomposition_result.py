@@ -89,6 +89,10 @@ class Decomposition:
             residual=self.residual[:0],
         )
 
+    def labels_of(self, samples: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """The labels of some training samples as a matrix (len(samples), k)."""
+        return np.column_stack([np.isin(samples, rows) for rows in self.rows])
+
     def low_rank(self, label: int) -> Any:
         """L^i as a dense (n, p) matrix, zero outside the label's rows."""
         n, p, _ = self.shape

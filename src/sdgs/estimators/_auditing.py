@@ -95,12 +95,8 @@ class AuditingMixin:
         """The given labels and the probabilities of training samples, and which samples these are."""
         if self._out_of_fold is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
-        n, _, k = self.decomposition_.shape
-        given = np.zeros((n, k), dtype=bool)
-        for label, rows in enumerate(self.decomposition_.rows):
-            given[rows, label] = True
         rows = self._out_of_fold.rows
-        return given[rows], self._out_of_fold.probabilities, rows
+        return self.decomposition_.labels_of(rows), self._out_of_fold.probabilities, rows
 
     def _given_labels(self: Any, y: Any, n_samples: int) -> NDArray[np.bool_]:
         """A target in the form of that of ``fit`` as a label matrix."""

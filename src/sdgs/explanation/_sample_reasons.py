@@ -76,8 +76,7 @@ class PredictionTerms:
     @cached_property
     def training_labels(self) -> NDArray[np.bool_]:
         """The labels of these training samples, (u, k)."""
-        labels = self.pipelines[0].features.decomposition.rows
-        return np.column_stack([np.isin(self.training_samples, rows) for rows in labels])
+        return self.pipelines[0].features.decomposition.labels_of(self.training_samples)
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def fit_label_learners(
     return in_threads(n_jobs, fit_learner, arguments)
 
 
-def label_probabilities(learners: list[FittedLearner], X: Any, n_jobs: int | None) -> Array:
+def positive_probabilities(learners: list[FittedLearner], X: Any, n_jobs: int | None) -> Array:
     """The probability of class 1 by each learner, (n, number of learners)."""
     return np.column_stack(in_threads(n_jobs, FittedLearner.positive, ((learner, X) for learner in learners)))
 

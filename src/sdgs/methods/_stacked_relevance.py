@@ -15,7 +15,7 @@ from sdgs.methods._base_learners import (
     check_base_learner,
     fit_learner,
     in_threads,
-    label_probabilities,
+    positive_probabilities,
 )
 
 
@@ -147,7 +147,7 @@ class StackedRelevance(ProblemTransformation):
         return hstack([X, csr_array(inputs)], format="csr") if issparse(X) else np.hstack([X, inputs])
 
     def _marginals(self, X: Any) -> Array:
-        Z = label_probabilities(self._first, X, self.n_jobs)
+        Z = positive_probabilities(self._first, X, self.n_jobs)
 
         def predict_final(j: int, learner: FittedLearner) -> Array:
             return learner.positive(self._final_features(X, Z, j))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.methods._base_learners import Array, FittedLearner, fit_learner, in_threads, label_probabilities, rows_of
+from sdgs.methods._base_learners import Array, FittedLearner, fit_learner, in_threads, positive_probabilities, rows_of
 
 Parents = NDArray[np.intp]  # the parent of each target, -1 for those at the top
 
@@ -24,7 +24,7 @@ class FittedTree:
 
     def probabilities(self, X: Any, n_jobs: int | None) -> Array:
         """The product of the probabilities on the path from the top, (n, t): never larger than that of the parent."""
-        P = label_probabilities(list(self.learners), X, n_jobs)
+        P = positive_probabilities(list(self.learners), X, n_jobs)
         for target in top_down(self.parents):
             if self.parents[target] >= 0:
                 P[:, target] *= P[:, self.parents[target]]
@@ -37,7 +37,7 @@ class FittedTree:
             children = np.flatnonzero(self.parents == parent)
             rows = np.flatnonzero(labels[:, parent]) if parent >= 0 else np.arange(X.shape[0])
             if rows.size and children.size:
-                P = label_probabilities([self.learners[int(child)] for child in children], rows_of(X, rows), n_jobs)
+                P = positive_probabilities([self.learners[int(child)] for child in children], rows_of(X, rows), n_jobs)
                 labels[np.ix_(rows, children)] = P > 0.5
         return labels
 
