@@ -63,8 +63,14 @@ def run_case(rng, folder):
         assert issubclass(note.category, UserWarning), f"{note.category.__name__}: {note.message}"
         check_message(str(note.message))
     # A forged file with a correct checksum that fits may be used.
-    _check_result(result, expected, same=not forged or bool(notes))
-    assert files_in(folder / "checkpoints").keys() == files.keys(), "files were left behind or removed"
+    same = not forged or bool(notes)
+    _check_result(result, expected, same=same)
+    left = files_in(folder / "checkpoints").keys()
+    assert left >= files.keys(), "files were removed"
+    # After other intermediate results a fit may make other choices, and so other computations with checkpoints.
+    assert left == files.keys() or (not same and all(name.endswith(".sdgs-checkpoint") for name in left)), (
+        "files were left behind"
+    )
     return CLEAN_ERROR if notes else VALID
 
 
