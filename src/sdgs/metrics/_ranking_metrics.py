@@ -151,8 +151,7 @@ def average_precision_sums(true: Bools, scores: Floats) -> SampleSums:
     """Of :func:`label_ranking_average_precision`."""
     n_true = true.sum(axis=1)
     shares = np.where(true, _rank_among_relevant(true, scores) / _last_rank(scores), 0).sum(axis=1)
-    trivial = (n_true == 0) | (n_true == true.shape[1])
-    return mean_of(np.where(trivial, 1.0, shares / np.maximum(n_true, 1)))
+    return mean_of(np.where(n_true == 0, 1.0, shares / np.maximum(n_true, 1)))
 
 
 def precision_at_sums(true: Bools, scores: Floats, *, k: int) -> SampleSums:
