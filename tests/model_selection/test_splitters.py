@@ -174,6 +174,19 @@ def test_train_test_split():
     assert len(multilabel_train_test_split(X, stratify=Y, train_size=20)[1]) == 180
 
 
+@settings(deadline=None)
+@given(Y=labels, n_splits=st.integers(2, 4), order=st.sampled_from([1, 2]), data=st.data())
+def test_groups_are_never_divided(Y, n_splits, order, data):
+    groups = data.draw(arrays(np.int64, len(Y), elements=st.integers(-9, 9)))
+    if np.unique(groups).size < n_splits:
+        return
+    splits = list(MultilabelStratifiedKFold(n_splits, random_state=0, order=order).split(Y, Y, groups))
+    folds = fold_numbers(splits, len(Y))
+    assert all(np.unique(folds[groups == group]).size == 1 for group in np.unique(groups))
+    train, test = next(MultilabelStratifiedShuffleSplit(1, test_size=0.5, order=order).split(Y, Y, groups))
+    assert not set(groups[train]) & set(groups[test])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_stay_together(seed):
     rng = np.random.default_rng(seed)
