@@ -183,8 +183,19 @@ def test_groups_are_never_divided(Y, n_splits, order, data):
     splits = list(MultilabelStratifiedKFold(n_splits, random_state=0, order=order).split(Y, Y, groups))
     folds = fold_numbers(splits, len(Y))
     assert all(np.unique(folds[groups == group]).size == 1 for group in np.unique(groups))
+    assert all(test.size > 0 for _, test in splits)
     train, test = next(MultilabelStratifiedShuffleSplit(1, test_size=0.5, order=order).split(Y, Y, groups))
     assert not set(groups[train]) & set(groups[test])
+    assert train.size > 0
+    assert test.size > 0
+
+
+def test_no_fold_is_empty_beside_a_large_group():
+    groups = [*[0] * 10, 1, 2, 3, 4]
+    for Y in (np.ones((14, 1)), np.zeros((14, 1))):
+        for seed in range(10):
+            splits = MultilabelStratifiedKFold(5, random_state=seed).split(Y, Y, groups)
+            assert sorted(test.size for _, test in splits) == [1, 1, 1, 1, 10]
 
 
 @pytest.mark.parametrize("seed", range(3))
