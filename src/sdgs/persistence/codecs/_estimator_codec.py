@@ -133,6 +133,11 @@ class Encoder:
             return {"float": "nan"}
         if hasattr(value, "get_params") and not isinstance(value, type):
             return {"estimator": {"class": self._check_class(value, what), "parameters": self.encode_parameters(value)}}
+        if callable(value):
+            raise ModelFileError(
+                f"{what} cannot be stored in a model file: it is {value!r}, and a model file holds no code. Use one of "
+                "its named values; or write the model with joblib, and load such files only from people whom you trust."
+            )
         return None
 
     def _check_class(self, estimator: Any, what: str) -> str:

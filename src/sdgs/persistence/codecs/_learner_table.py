@@ -6,6 +6,7 @@ what attributes must satisfy together, and sets those that follow from others; `
 there. What concerns the training alone, as out-of-bag scores do, is not stored.
 """
 
+import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from sdgs.persistence.codecs._stored_fields import (
 from sdgs.persistence.codecs._tree_fields import ForestField, TreeField, finish_forest, finish_tree
 
 _METRICS = ("minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "cosine")
+_LARGEST_LOG = -1e-15  # of a probability below 1, of which 1 - exp(log) is positive
 _SOLVERS = ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
@@ -99,6 +101,29 @@ class DtypeField:
         return np.dtype(ChoiceField(("float64", "float32")).decode(content, name, source))
 
 
+@dataclass(frozen=True)
+class StatisticsField:
+    """What an imputer replaces missing entries by: numbers, also in an array of objects; NaN for columns it drops."""
+
+    def encode(self, value: Any, name: str, output: Output) -> Any:
+        """The dtype in memory; the array itself goes to the arrays."""
+        if value.dtype != object:
+            return _STATISTICS.encode(value, name, output)
+        if not all(isinstance(one, numbers.Real) for one in value):
+            raise ModelFileError(f"{name} of {output.what} are not numbers, which a model file does not hold.")
+        _STATISTICS.encode(value.astype(np.float64), name, output)
+        return "object"
+
+    def decode(self, content: Any, name: str, source: Source) -> Any:
+        """The array after all checks."""
+        if content != "object":
+            return _STATISTICS.decode(content, name, source)
+        return _STATISTICS.decode("float64", name, source).astype(object)
+
+
+_STATISTICS = ArrayField("f", ("p",), nan=True)
+
+
 def n_scores(estimator: Any) -> int:
     """For how many classes, or labels of a label matrix, a fitted classifier returns scores."""
     model = last_step(estimator)
@@ -119,7 +144,7 @@ def n_outputs(estimator: Any, p: int) -> int:
     if not hasattr(model, "transform") or number_of_features(estimator) != p:
         raise ValueError(f"a {type(model).__name__} in it does not transform samples of {p} features.")
     if type(model).__name__ == "SimpleImputer" and not model.keep_empty_features:
-        return int(np.count_nonzero(~np.isnan(model.statistics_)))
+        return int(np.count_nonzero(~np.isnan(model.statistics_.astype(np.float64))))
     return int(getattr(model, "_n_features_out", p))
 
 
@@ -208,11 +233,6 @@ def _finish_neighbors(model: Any, sizes: dict[str, Any]) -> None:
         model.fit(X, np.column_stack(named) if isinstance(classes, list) else named[0])
 
 
-def _finish_bernoulli(model: Any, sizes: Any) -> None:  # noqa: ARG001
-    if not (np.exp(model.feature_log_prob_) < 1).all():
-        raise ValueError("feature_log_prob_ of a BernoulliNB in it must be negative.")
-
-
 def _check_standard_scaler(model: Any, sizes: Any) -> None:  # noqa: ARG001
     if (model.with_mean and model.mean_ is None) or (model.with_std and model.scale_ is None):
         raise ValueError("a StandardScaler in it has no mean_ or no scale_.")
@@ -297,7 +317,9 @@ LEARNERS: dict[str, Learner] = {
         },
     ),
     "MultinomialNB": _COUNT_ENTRY,
-    "BernoulliNB": Learner("sklearn.naive_bayes", _NAIVE_BAYES, _finish_bernoulli),
+    "BernoulliNB": Learner(
+        "sklearn.naive_bayes", {**_NAIVE_BAYES, "feature_log_prob_": ArrayField("f", ("c", "p"), high=_LARGEST_LOG)}
+    ),
     "ComplementNB": Learner("sklearn.naive_bayes", {**_NAIVE_BAYES, "feature_all_": ArrayField("f", ("p",))}),
     "KNeighborsClassifier": Learner(
         "sklearn.neighbors",
@@ -340,7 +362,7 @@ LEARNERS: dict[str, Learner] = {
     "Normalizer": Learner(_PREPROCESSING, {}),
     "SimpleImputer": Learner(
         "sklearn.impute",
-        {"statistics_": ArrayField("f", ("p",), nan=True), "_fit_dtype": DtypeField(), "_fill_dtype": DtypeField()},
+        {"statistics_": StatisticsField(), "_fit_dtype": DtypeField(), "_fill_dtype": DtypeField()},
         _finish_imputer,
         _check_imputer,
         optional=("_fill_dtype",),
