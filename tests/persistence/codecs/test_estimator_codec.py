@@ -1,6 +1,5 @@
 """Every estimator, with every learner of scikit-learn that a file can hold, is equal after a round trip."""
 
-import json
 import warnings
 
 import numpy as np
@@ -211,7 +210,7 @@ def kernel(A, B):
     [
         (
             lambda: LabelPowerset(GradientBoostingClassifier(n_estimators=2)),
-            "cannot hold a GradientBoostingClassifier, the parameter estimator of LabelPowerset. .*BernoulliNB, .*joblib",
+            "cannot hold a GradientBoostingClassifier, the parameter estimator of LabelPowerset. .*LinearSVC, .*joblib",
         ),
         (
             lambda: DecisionClassifier(MyRegression(), cv=2),
@@ -350,10 +349,6 @@ FORGERIES = {
         "not one of . classes",
     ),
     "an unexpected array": (lambda _, arrays: arrays.update(more=np.ones(1)), "unexpected array 'more'"),
-    "nested deeply": (
-        lambda document, _: document["parameters"].update(estimator=json.loads("[" * 5000 + "]" * 5000)),
-        "recursion",
-    ),
 }
 
 
