@@ -90,7 +90,7 @@ print(sdgs.explain(pipeline, new[:2]).text(unit="words"))
 display = LabelMetricsDisplay.from_estimator(pipeline, new, labels[300:])
 
 # %%
-# A model file cannot hold steps that read texts, so ``sdgs.save`` writes the last step alone, with a warning. The loaded
+# A model file cannot hold steps that read texts, so ``sdgs.save`` writes the last step, with a warning. The loaded
 # model takes transformed samples and knows their names. With the other steps, kept elsewhere, it is the same pipeline.
 import tempfile
 import warnings
