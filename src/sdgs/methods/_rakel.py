@@ -66,9 +66,9 @@ class RAkEL(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic function
-        for two classes.
+        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic
+        function for two classes.
     labelset_size : int, default=3
         Labels in each set, at most k; the k of the method's name.
     n_labelsets : int or "auto", default="auto"
@@ -99,12 +99,10 @@ class RAkEL(ProblemTransformation):
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sdgs.datasets import make_composite_digits
     >>> from sdgs.methods import RAkEL
     >>> digits = make_composite_digits(300, max_labels=2, random_state=0)
-    >>> base = LogisticRegression(max_iter=1000)
-    >>> model = RAkEL(base, average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
+    >>> model = RAkEL(average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
     >>> len(model.labelsets_)
     20
     """
