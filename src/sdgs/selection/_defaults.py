@@ -90,10 +90,11 @@ MAX_DUPLICATE_DISTANCE = 0.1
 MAX_ZERO_DISTANCE = 1e-7  # the rounding error of distances that are computed from products
 
 # --- Base learners of the methods ------------------------------------------------------------------------------------
-# With scikit-learn's 100 iterations logistic regression warns on sums of digits, Wine, Emotions, Birds and breast cancer
-# as they are, and label powersets also on Scene; with 1000 no longer on sums of digits, Scene, and single labels of Wine.
-# Fits that need at most 100 take the same time, others up to ten times as long. On the other three, whose features
-# differ by orders of magnitude, 1700 (Emotions) to more than 10,000 (Birds) would be needed: they need a scaler.
+# With scikit-learn's 100 iterations logistic regression warns on samples that are not scaled: single labels of sums of
+# digits, Wine, Emotions, Birds and breast cancer, and label powersets of Scene too. With 1000 it converges on sums of
+# digits, on single labels of Wine, and on Scene. Fits that need at most 100 take the same time, others up to ten times
+# as long. Emotions would need 1700, breast cancer 2400 and Birds more than 10,000: there features differ by orders of
+# magnitude, and the samples should be scaled.
 LOGISTIC_REGRESSION_ITERATIONS = 1000
 
 # --- Classifier chains and HOMER -------------------------------------------------------------------------------------
