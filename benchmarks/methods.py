@@ -87,10 +87,15 @@ MAX_EXPONENTS = {
     ("LabelPowerset", "k"): 2.2,
     ("ClassifierChains", "k"): 2.2,  # link t has t - 1 more features
     ("StackedRelevance", "k"): 2.2,  # the second stage has k features
+    ("SparseLowRank", "p"): 2.2,  # the (p, p) matrix X^T X
     **{(method, "p"): 2.2 for method in DECOMPOSING},  # the decomposition of an (n, p) matrix, p < n
     **{(method, "n < p, sparse"): 3.2 for method in DECOMPOSING},  # eigenvectors of an (n, n) matrix
 }
-SPARSE_SHAPE = {"n": 2000, "p": 100_000, "k": 20}
+SPARSE_SHAPE = {
+    "n": 2000,
+    "p": 100_000,
+    "k": 5,
+}  # a label powerset of many labels has many classes times p coefficients
 WORDS_PER_SAMPLE = 30
 MAX_OVER_BASE_FITS = 2.0
 LEVEL = 1.1  # times up to this ratio count as level

@@ -55,10 +55,10 @@ def _averages_marginals(model: Any) -> bool:
 class RAkEL(ProblemTransformation):
     r"""Random k-labelsets: label powersets of small random sets of labels (Tsoumakas, Katakis and Vlahavas, 2011).
 
-    Each of M label powersets predicts the labels of one small set :math:`R_i`. A label is predicted if more than half
-    of the powersets of sets that contain it predict it:
+    Each of M label powersets predicts labels :math:`h_i(x)` among those of one small set :math:`R_i`. Label j is
+    predicted if more than half of the powersets of sets that contain it predict it:
 
-    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in \hat{y}_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
+    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in h_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
 
     Use it where labels depend on each other, but too many label sets occur for :class:`LabelPowerset`. With all labels
     in one set it is label powerset, with one label per set binary relevance.
