@@ -1,6 +1,6 @@
 """Methods compared on one data set by cross-validation, and over several data sets by their ranks."""
 
-from sdgs.comparison._compare import compare, default_methods
+from sdgs.comparison._compare_methods import compare, default_methods
 from sdgs.comparison._comparison_result import Comparison, MethodResult, MethodSummary
 from sdgs.comparison._method_ranks import MethodRanks, rank_methods
 

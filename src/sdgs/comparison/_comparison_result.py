@@ -134,11 +134,21 @@ class Comparison:
     versions: Mapping[str, str]
 
     def __repr__(self) -> str:
-        n, J = len(self.methods), self.n_splits * self.n_repeats
-        return f"<Comparison of {n} method{'' if n == 1 else 's'} on {J} splits>"
+        n = len(self.methods)
+        return f"<Comparison of {n} method{'' if n == 1 else 's'} on {self.n_total_splits} splits>"
 
     def __str__(self) -> str:
         return self.table()
+
+    @property
+    def n_total_splits(self) -> int:
+        """Folds times repetitions."""
+        return self.n_splits * self.n_repeats
+
+    @property
+    def percent_digits(self) -> int:
+        """Digits after the point that are shown of a measure in percent: two of a loss, which is small, else one."""
+        return 1 if METRICS[self.metric].greater_is_better else 2
 
     @property
     def best_method(self) -> str:
@@ -204,19 +214,21 @@ class Comparison:
 
     def description(self) -> str:
         """Sizes of the data and how the methods were compared, in one line."""
-        return (
-            f"{self.n_samples:,} samples, {self.n_features:,} features, {self.n_labels:,} labels; "
-            f"{describe_splits(self.n_splits, self.n_repeats)}, seed {self.random_state}."
-        )
+        return f"{self.n_samples:,} samples, {self.n_features:,} features, {self.n_labels:,} labels; {self.how()}."
+
+    def how(self) -> str:
+        """How the methods were compared, in words."""
+        repeats = {1: "", 2: ", twice"}.get(self.n_repeats, f", {self.n_repeats} times")
+        return f"{self.n_splits}-fold cross-validation{repeats}, seed {self.random_state}"
 
     def failures(self) -> dict[str, str]:
         """Why methods failed, by their titles: on how many splits, and the first error."""
-        J = self.n_splits * self.n_repeats
-        return {
-            method.title: f"failed on {len(method.failures)} of {J} splits: {next(iter(method.failures.values()))}"
-            for method in self.methods
-            if method.failures
-        }
+        reasons = {}
+        for method in self.methods:
+            if method.failures:
+                first = next(iter(method.failures.values()))
+                reasons[method.title] = f"failed on {len(method.failures)} of {self.n_total_splits} splits: {first}"
+        return reasons
 
     def to_frame(self, *, per_split: bool = False) -> Any:
         """Convert to a DataFrame; needs pandas.
@@ -239,12 +251,6 @@ class Comparison:
             means = {f"mean_{name}": float(values.mean()) for name, values in by_name[row.name].measures.items()}
             rows.append({**vars(row), **means})
         return data_frame(_columns(rows))
-
-
-def describe_splits(n_splits: int, n_repeats: int) -> str:
-    """How the splits are made, in words."""
-    repeats = {1: "", 2: ", twice"}.get(n_repeats, f", {n_repeats} times")
-    return f"{n_splits}-fold cross-validation{repeats}"
 
 
 def sort_methods(methods: Sequence[MethodResult], metric: str) -> list[MethodResult]:

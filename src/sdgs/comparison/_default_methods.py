@@ -145,9 +145,7 @@ def _sdgs_work(size: DataSize) -> float:
 DEFAULT_METHODS: Mapping[str, DefaultMethod] = {
     "sdgs": DefaultMethod("SDGSClassifier", _sdgs, _sdgs_work, 1e-8),
     "sdgs-cv": DefaultMethod("SDGSClassifierCV", _sdgs_cv, _sdgs_work, 1e-7, in_default=False),
-    "binary-relevance": DefaultMethod(
-        "BinaryRelevance (linear SVMs)", _behind_decisions(BinaryRelevance), _linear_work, 1e-6
-    ),
+    "binary-relevance": DefaultMethod("BinaryRelevance (SVMs)", _behind_decisions(BinaryRelevance), _linear_work, 1e-6),
     "logistic": DefaultMethod(
         "Logistic regression", _behind_decisions(lambda: OneVsRestClassifier(_logistic())), _linear_work, 1e-6
     ),
@@ -173,10 +171,8 @@ DEFAULT_METHODS: Mapping[str, DefaultMethod] = {
         lambda size: size.n_labels * (size.n_stored + size.n_samples * size.n_labels / 2),
         1e-5,
     ),
-    "trees": DefaultMethod(
-        "Extremely randomised trees", lambda settings: settings.decided(_trees(settings)), _tree_work, 1e-5
-    ),
-    "average": DefaultMethod("SDGSClassifier and trees, averaged", _average, _tree_work, 1e-5),
+    "trees": DefaultMethod("ExtraTrees", lambda settings: settings.decided(_trees(settings)), _tree_work, 1e-5),
+    "average": DefaultMethod("SDGS + ExtraTrees", _average, _tree_work, 1e-5),
 }
 
 

@@ -146,9 +146,9 @@ def rank_methods(comparisons: Mapping[str, Comparison], *, metric: str | None = 
     With mean ranks :math:`R_j` of m methods on N data sets, Friedman's statistic is
     :math:`\frac{12N}{m(m+1)}\left(\sum_j R_j^2 - \frac{m(m+1)^2}{4}\right)`, corrected for ties, and its p-value is
     that of Iman and Davenport's F statistic. The critical difference is :math:`q\sqrt{m(m+1)/(6N)}` with the quantile
-    q of the studentised range. See Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7.
-    It depends on all methods that are compared; Wilcoxon's test, which Benavoli, Corani and Mangili (2016, JMLR 17)
-    recommend, does not.
+    q of the studentised range. See Demsar (2006), Statistical comparisons of classifiers over multiple data
+    sets, JMLR 7. It depends on all methods that are compared; Wilcoxon's test, which Benavoli, Corani and Mangili
+    (2016, JMLR 17) recommend, does not.
     """
     if len(comparisons) < 2:
         raise ValueError(f"comparisons must have at least two data sets, got {len(comparisons)}.")

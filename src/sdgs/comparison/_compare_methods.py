@@ -21,7 +21,14 @@ from sdgs._utils._validation import (
     is_data_frame,
 )
 from sdgs.comparison._comparison_result import Comparison, MethodResult, sort_methods
-from sdgs.comparison._default_methods import DEFAULT_METHODS, Settings, choose_default_methods, data_size, preprocessing
+from sdgs.comparison._default_methods import (
+    DEFAULT_METHODS,
+    DataSize,
+    Settings,
+    choose_default_methods,
+    data_size,
+    preprocessing,
+)
 from sdgs.comparison._evaluation import ComparedData, Record
 from sdgs.comparison._execution import Progress, Task, run_tasks
 from sdgs.comparison._records import VERSIONS, RecordFolder, describe_parameters, hash_data
@@ -58,9 +65,9 @@ def compare(
         Their labels.
     methods : "default", list of str, or dict of str to classifier, default="default"
         ``"default"``: see :func:`sdgs.comparison.default_methods`; methods for which a fit is estimated to take longer
-        than ten minutes are left out, and named in the result. A list of their names: these, however long they take.
-        A dict: the given classifiers, which are cloned and used as they are. To give one of them the same decision
-        layer, pass ``DecisionClassifier(classifier)``.
+        than ten minutes are left out, and named in the result. A list of their names: these, however long they take;
+        it may contain ``"default"``, as in ``["default", "sdgs-cv"]``. A dict: the given classifiers, which are cloned
+        and used as they are. To give one of them the same decision layer, pass ``DecisionClassifier(classifier)``.
     metric : str, default="f1"
         The measure of :data:`sdgs.metrics.METRICS` that methods are ranked by. The result has all of them. Decisions
         are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
@@ -194,11 +201,7 @@ def _estimators(
         return dict(methods), {name: name for name in methods}, dict.fromkeys(methods, 1.0), {}, ()
     size = data_size(data.X, data.labels)
     seconds = {name: method.seconds(size) for name, method in DEFAULT_METHODS.items()}
-    left_out: dict[str, str] = {}
-    if isinstance(methods, str) and methods == "default":
-        names, left_out = choose_default_methods(size)
-    else:
-        names = _check_method_names(methods)
+    names, left_out = _choose_methods(methods, size)
     names = sorted(names, key=lambda name: seconds[name])
     settings = Settings(size, metric if metric in TARGET_METRICS else "f1", seed)
     estimators = {name: DEFAULT_METHODS[name].build(settings) for name in names}
@@ -206,13 +209,26 @@ def _estimators(
     return estimators, titles, {name: seconds[name] for name in names}, left_out, preprocessing(size)
 
 
-def _check_method_names(methods: Any) -> list[str]:
-    if isinstance(methods, str) or not isinstance(methods, Sequence) or not methods:
+def _choose_methods(methods: Any, size: DataSize) -> tuple[list[str], dict[str, str]]:
+    """The names of the methods, and by title why others of the default are left out."""
+    listed = [methods] if isinstance(methods, str) else methods
+    if not isinstance(listed, Sequence) or not listed:
         raise ValueError(f'methods must be "default", a list of names or a dict of classifiers, got {methods!r}.')
-    for name in methods:
-        if name not in DEFAULT_METHODS:
-            raise ValueError(f"methods names {name!r}, which is not one of {', '.join(DEFAULT_METHODS)}.")
-    return list(dict.fromkeys(methods))
+    names: list[str] = []
+    left_out: dict[str, str] = {}
+    for name in listed:
+        if name == "default":
+            chosen, left_out = choose_default_methods(size)
+            names += chosen
+        elif name in DEFAULT_METHODS:
+            names.append(name)
+        else:
+            raise ValueError(f"methods names {name!r}, which is not one of default, {', '.join(DEFAULT_METHODS)}.")
+    return list(dict.fromkeys(names)), {
+        title: reason
+        for title, reason in left_out.items()
+        if title not in {DEFAULT_METHODS[name].title for name in names}
+    }
 
 
 def _method_result(
