@@ -137,6 +137,7 @@ def compare(
         n_features=p,
         n_labels=len(names),
         label_names=names,
+        label_counts=np.asarray(data.labels.sum(axis=0), dtype=np.int64).ravel(),
         n_splits=cv,
         n_repeats=n_repeats,
         random_state=seed,

@@ -110,6 +110,8 @@ class Comparison:
         What was done to the data.
     n_samples, n_features, n_labels : int
     label_names : tuple of str
+    label_counts : ndarray of shape (k,)
+        The number of samples with each label.
     n_splits, n_repeats : int
         Number of folds, and how often the samples were divided into folds.
     random_state : int
@@ -127,6 +129,7 @@ class Comparison:
     n_features: int
     n_labels: int
     label_names: tuple[str, ...]
+    label_counts: NDArray[np.int64]
     n_splits: int
     n_repeats: int
     random_state: int
