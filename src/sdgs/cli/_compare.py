@@ -254,6 +254,8 @@ def _print_comparison(comparison: Any) -> None:
     out().print(f"[dim]{escape(comparison.how())}. In bold: the best, and what is not distinguishable from it.[/]")
     out().print(table)
     print_sentences(comparison.conclusion())
+    if comparison.n_repeats == 1 and any(not row.distinguishable for row in comparison.summary()[1:]):
+        out().print("[dim]More repetitions distinguish more methods: --repeats 5[/]")
     for title, reason in comparison.failures().items():
         note(f"{title} {reason}")
     for title, reason in comparison.left_out.items():

@@ -23,7 +23,6 @@ from sdgs._utils._validation import (
 from sdgs.comparison._comparison_result import Comparison, MethodResult, sort_methods
 from sdgs.comparison._default_methods import (
     DEFAULT_METHODS,
-    DataSize,
     Settings,
     choose_default_methods,
     data_size,
@@ -31,6 +30,7 @@ from sdgs.comparison._default_methods import (
 )
 from sdgs.comparison._evaluation import ComparedData, Record
 from sdgs.comparison._execution import Progress, Task, run_tasks
+from sdgs.comparison._fit_times import FIT_SECONDS, DataSize
 from sdgs.comparison._records import VERSIONS, RecordFolder, describe_parameters, hash_data
 from sdgs.comparison._splits import Split, make_splits
 from sdgs.metrics import METRICS
@@ -195,19 +195,23 @@ def _estimators(
     """Classifiers, titles and costs by name, in the order in which they are evaluated; what is left out; and notes."""
     if isinstance(methods, Mapping):
         for name, estimator in methods.items():
-            if not isinstance(name, str) or isinstance(estimator, type) or not is_classifier(estimator):
+            if not isinstance(name, str) or not _is_classifier(estimator):
                 raise ValueError(f"methods[{name!r}] must be a classifier with scikit-learn's interface.")
         if not methods:
             raise ValueError("methods must not be empty.")
         return dict(methods), {name: name for name in methods}, dict.fromkeys(methods, 1.0), {}, ()
     size = data_size(data.X, data.labels)
-    seconds = {name: method.seconds(size) for name, method in DEFAULT_METHODS.items()}
+    seconds = {name: FIT_SECONDS[name](size) for name in DEFAULT_METHODS}
     names, left_out = _choose_methods(methods, size)
     names = sorted(names, key=lambda name: seconds[name])
     settings = Settings(size, metric if metric in TARGET_METRICS else "f1", seed)
     estimators = {name: DEFAULT_METHODS[name].build(settings) for name in names}
     titles = {name: DEFAULT_METHODS[name].title for name in names}
     return estimators, titles, {name: seconds[name] for name in names}, left_out, preprocessing(size)
+
+
+def _is_classifier(estimator: Any) -> bool:
+    return hasattr(estimator, "fit") and not isinstance(estimator, type) and bool(is_classifier(estimator))
 
 
 def _choose_methods(methods: Any, size: DataSize) -> tuple[list[str], dict[str, str]]:

@@ -15,7 +15,7 @@ _MARGIN = 0.06  # of an axis, on both sides
 class Axis:
     """A linear axis from the smallest to the largest value, with round ticks, in percent of its length."""
 
-    def __init__(self, values: Sequence[float], n_ticks: int = 5) -> None:
+    def __init__(self, values: Sequence[float], n_ticks: int = 7) -> None:
         finite = [value for value in values if np.isfinite(value)] or [0.0, 1.0]
         low, high = min(finite), max(finite)
         margin = max(high - low, 1e-9 + abs(high) * 1e-3) * _MARGIN

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sdgs._utils._validation import has_missing
+from sdgs.comparison._fit_times import FIT_SECONDS, DataSize
 from sdgs.estimators._averaging_classifier import AveragingClassifier
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
@@ -23,35 +24,6 @@ from sdgs.selection import _defaults as defaults
 
 _N_TREES = 300
 _N_CHAINS = 10
-_SECONDS_TO_START = 0.05
-MAX_FIT_SECONDS = 600.0  # of methods that are compared by default; budget
-
-
-@dataclass(frozen=True)
-class DataSize:
-    """What the choice of the preprocessing and the time of a fit depend on.
-
-    ``n_entries`` counts the entries of X that are not zero, ``n_label_sets`` the different rows of Y.
-    """
-
-    n_samples: int
-    n_features: int
-    n_labels: int
-    n_entries: int
-    n_label_sets: int
-    is_sparse: bool
-    has_missing: bool
-
-    @property
-    def n_stored(self) -> int:
-        """The number of entries that a pass over the samples takes."""
-        return self.n_entries if self.is_sparse else self.n_samples * self.n_features
-
-    @property
-    def is_mostly_zero(self) -> bool:
-        """Whether columns are divided by their largest absolute value instead of standardised."""
-        share = self.n_entries / (self.n_samples * self.n_features)
-        return self.is_sparse or share < defaults.MOSTLY_ZERO_SHARE
 
 
 def data_size(X: Any, labels: Any) -> DataSize:
@@ -70,7 +42,7 @@ class Settings:
 
     size: DataSize
     metric: str
-    random_state: int | None
+    random_state: int
 
     def decided(self, estimator: Any) -> Any:
         """The classifier behind the decision layer."""
@@ -80,26 +52,22 @@ class Settings:
         """The classifier after a scaler, and after an imputer if values are missing."""
         steps: list[Any] = [SimpleImputer(keep_empty_features=True)] if self.size.has_missing else []
         if scaled:
-            steps.append(MaxAbsScaler() if self.size.is_mostly_zero else StandardScaler())
+            steps.append(MaxAbsScaler() if _is_mostly_zero(self.size) else StandardScaler())
         return make_pipeline(*steps, estimator) if steps else estimator
+
+
+def _is_mostly_zero(size: DataSize) -> bool:
+    """Whether features are divided by their largest absolute value, which keeps zeros, instead of standardised."""
+    return size.is_sparse or size.n_entries < defaults.MOSTLY_ZERO_SHARE * size.n_samples * size.n_features
 
 
 @dataclass(frozen=True)
 class DefaultMethod:
-    """A method that has a name, and takes part unless it would take too long.
-
-    ``work`` is what the time of a fit is roughly proportional to, and ``seconds_per_work`` the time.
-    """
+    """A method that is compared by its name; without ``in_default`` only if it is named."""
 
     title: str
     build: Callable[[Settings], Any]
-    work: Callable[[DataSize], float]
-    seconds_per_work: float
     in_default: bool = True
-
-    def seconds(self, size: DataSize) -> float:
-        """Estimated time of one fit, with one thread: within a factor of about four on eight training sets."""
-        return _SECONDS_TO_START + self.seconds_per_work * self.work(size)
 
 
 def _sdgs(settings: Settings) -> Any:
@@ -127,52 +95,21 @@ def _behind_decisions(make: Callable[[], Any]) -> Callable[[Settings], Any]:
     return lambda settings: settings.decided(settings.prepared(make()))
 
 
-def _linear_work(size: DataSize) -> float:
-    """One pass over the samples per label."""
-    return size.n_stored * size.n_labels
-
-
-def _tree_work(size: DataSize) -> float:
-    """One pass over a sample of the features per level of a tree, for all labels."""
-    depth = np.log2(size.n_samples + 1)
-    return float(size.n_samples * depth * np.sqrt(size.n_features) * (1 + size.n_labels / 10))
-
-
-def _sdgs_work(size: DataSize) -> float:
-    return size.n_samples * (size.n_labels + 20) * min(size.n_features, 1000)
-
-
 DEFAULT_METHODS: Mapping[str, DefaultMethod] = {
-    "sdgs": DefaultMethod("SDGSClassifier", _sdgs, _sdgs_work, 1e-8),
-    "sdgs-cv": DefaultMethod("SDGSClassifierCV", _sdgs_cv, _sdgs_work, 1e-7, in_default=False),
-    "binary-relevance": DefaultMethod("BinaryRelevance (SVMs)", _behind_decisions(BinaryRelevance), _linear_work, 1e-6),
-    "logistic": DefaultMethod(
-        "Logistic regression", _behind_decisions(lambda: OneVsRestClassifier(_logistic())), _linear_work, 1e-6
-    ),
-    "mlknn": DefaultMethod("MLkNN", _behind_decisions(MLkNN), lambda size: size.n_samples * size.n_stored, 1e-9),
-    "sparse-low-rank": DefaultMethod(
-        "SparseLowRank",
-        _behind_decisions(SparseLowRank),
-        lambda size: size.n_labels * (size.n_stored + size.n_features * size.n_labels),
-        1e-6,
-    ),
-    "label-powerset": DefaultMethod(
-        "LabelPowerset",
-        _behind_decisions(lambda: LabelPowerset(_logistic())),
-        lambda size: size.n_stored * size.n_label_sets,
-        1e-7,
-    ),
-    "rakel": DefaultMethod(
-        "RAkEL", _behind_decisions(lambda: RAkEL(_logistic(), average="marginals")), _linear_work, 1e-5
-    ),
+    "sdgs": DefaultMethod("SDGSClassifier", _sdgs),
+    "sdgs-cv": DefaultMethod("SDGSClassifierCV", _sdgs_cv, in_default=False),
+    "binary-relevance": DefaultMethod("BinaryRelevance (SVMs)", _behind_decisions(BinaryRelevance)),
+    "logistic": DefaultMethod("Logistic regression", _behind_decisions(lambda: OneVsRestClassifier(_logistic()))),
+    "mlknn": DefaultMethod("MLkNN", _behind_decisions(MLkNN)),
+    "sparse-low-rank": DefaultMethod("SparseLowRank", _behind_decisions(SparseLowRank)),
+    "label-powerset": DefaultMethod("LabelPowerset", _behind_decisions(lambda: LabelPowerset(_logistic()))),
+    "rakel": DefaultMethod("RAkEL", _behind_decisions(lambda: RAkEL(_logistic(), average="marginals"))),
     "chains": DefaultMethod(
         f"ClassifierChains ({_N_CHAINS})",
         _behind_decisions(lambda: ClassifierChains(_logistic(), n_chains=_N_CHAINS)),
-        lambda size: size.n_labels * (size.n_stored + size.n_samples * size.n_labels / 2),
-        1e-5,
     ),
-    "trees": DefaultMethod("ExtraTrees", lambda settings: settings.decided(_trees(settings)), _tree_work, 1e-5),
-    "average": DefaultMethod("SDGS + ExtraTrees", _average, _tree_work, 1e-5),
+    "trees": DefaultMethod("ExtraTrees", lambda settings: settings.decided(_trees(settings))),
+    "average": DefaultMethod("SDGS + ExtraTrees", _average),
 }
 
 
@@ -180,8 +117,8 @@ def choose_default_methods(size: DataSize) -> tuple[list[str], dict[str, str]]:
     """The names of the methods that are compared by default, and by title why others are not."""
     chosen, left_out = [], {}
     for name, method in DEFAULT_METHODS.items():
-        seconds = method.seconds(size)
-        if method.in_default and seconds <= MAX_FIT_SECONDS:
+        seconds = FIT_SECONDS[name](size)
+        if method.in_default and seconds <= defaults.MAX_COMPARED_SECONDS:
             chosen.append(name)
         elif method.in_default:
             left_out[method.title] = (
@@ -196,16 +133,12 @@ def _duration(seconds: float) -> str:
 
 
 def preprocessing(size: DataSize) -> tuple[str, ...]:
-    """What is done to the samples before a method gets them, in sentences."""
-    scaling = (
-        "divided by the largest absolute value of their feature, because most are zero"
-        if size.is_mostly_zero
-        else "standardised"
-    )
+    """What is done to the samples before a method gets them, and how methods decide, in sentences."""
+    scaling = "divided by the largest absolute value of their feature" if _is_mostly_zero(size) else "standardised"
     notes = [
-        f"Values are {scaling}; SDGSClassifier scales samples itself, and trees need no scaling.",
+        f"Values are {scaling}. SDGSClassifier scales samples itself, and trees need no scaling.",
         "All methods decide on labels in the same way: calibrated probabilities of held-out samples, and the label set "
-        "with the best expected value of the metric. Other parameters have default values.",
+        "with the best expected value of the measure. Other parameters have default values.",
     ]
     if size.has_missing:
         notes.append("Missing values are replaced by the mean of their feature, except for SDGSClassifier.")

@@ -33,9 +33,12 @@ class ComparedData:
     sparse: bool
 
     def target(self, rows: Any) -> Any:
-        """The labels of some samples in the form that they were given in."""
+        """The labels of some samples in the form that they were given in, but for a single dense column.
+
+        That would be a target of one class per sample.
+        """
         part = self.labels[rows].astype(np.int8)
-        return part if self.sparse else part.toarray()
+        return part if self.sparse or part.shape[1] == 1 else part.toarray()
 
 
 def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:

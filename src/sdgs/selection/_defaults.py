@@ -97,3 +97,6 @@ MAX_ZERO_DISTANCE = 1e-7  # the rounding error of distances that are computed fr
 EXACT_CHAIN_LABELS = 10  # up to which inference is exact by default; budget: 1024 label sets per sample
 MAX_EXACT_CHAIN_LABELS = 15  # budget: 1.3 s for 500 samples of Yeast, with 14 labels
 MAX_KMEANS_ITERATIONS = 20  # of HOMER; Mulan's, not measured again
+
+# --- Comparison of methods -------------------------------------------------------------------------------------------
+MAX_COMPARED_SECONDS = 600.0  # estimated time of one fit, above which a method is compared only if named; budget
