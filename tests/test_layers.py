@@ -35,6 +35,7 @@ LAYERS = (
     "decomposition",
     "datasets",
     "metrics",
+    "model_selection",
     "persistence",
     "selection._defaults",
     "_utils",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sdgs._utils._version import __version__
 
 if TYPE_CHECKING:
-    from sdgs import audit, comparison, datasets, displays, methods, metrics
+    from sdgs import audit, comparison, datasets, displays, methods, metrics, model_selection
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.comparison import compare
     from sdgs.decomposition import Decomposition, decompose
@@ -55,6 +55,7 @@ __all__ = [
     "load",
     "methods",
     "metrics",
+    "model_selection",
     "save",
     "suspicious_labels",
 ]
@@ -89,7 +90,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("audit", "comparison", "datasets", "displays", "methods", "metrics"):
+    if name in ("audit", "comparison", "datasets", "displays", "methods", "metrics", "model_selection"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

@@ -222,7 +222,7 @@ class Comparison:
     def how(self) -> str:
         """How the methods were compared, in words."""
         repeats = {1: "", 2: ", twice"}.get(self.n_repeats, f", {self.n_repeats} times")
-        return f"{self.n_splits}-fold cross-validation{repeats}, seed {self.random_state}"
+        return f"Stratified {self.n_splits}-fold cross-validation{repeats}, seed {self.random_state}"
 
     def failures(self) -> dict[str, str]:
         """Why methods failed, by their titles: on how many splits, and the first error."""

@@ -1,11 +1,12 @@
-"""The splits of a comparison: repeated K-fold cross-validation, the same for all methods."""
+"""The splits of a comparison: repeated stratified K-fold cross-validation, the same for all methods."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import RepeatedKFold
+
+from sdgs.model_selection import RepeatedMultilabelStratifiedKFold
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]
@@ -16,5 +17,5 @@ def make_splits(labels: Any, *, n_splits: int, n_repeats: int, random_state: int
     n = labels.shape[0]
     if n_splits > n:
         raise ValueError(f"cv={n_splits} folds need at least as many samples; there are {n}. Choose fewer folds.")
-    splitter = RepeatedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
-    return [(np.sort(train), np.sort(test)) for train, test in splitter.split(np.empty((n, 0)))]
+    splitter = RepeatedMultilabelStratifiedKFold(n_splits, n_repeats=n_repeats, random_state=random_state)
+    return list(splitter.split(np.empty((n, 0)), labels))
