@@ -51,11 +51,11 @@ def compare(
     label_names: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare methods on the samples of one data set by repeated cross-validation.
+    """Compare methods on the samples of one data set by repeated stratified cross-validation.
 
-    All methods get the same splits. The default methods also share scaling, imputation, and the decision layer of
-    :class:`DecisionClassifier`, tuned for ``metric``; their other parameters have default values. A method that raises
-    an error is reported and does not stop the others.
+    All methods get the same splits, in which the share of each label is about the same. The default methods also share
+    scaling, imputation, and the decision layer of :class:`DecisionClassifier`, tuned for ``metric``; their other
+    parameters have default values. A method that raises an error is reported and does not stop the others.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ class Comparison:
 
     def description(self) -> str:
         """Sizes of the data and how the methods were compared, in one line."""
-        return f"{self.n_samples:,} samples, {self.n_features:,} features, {self.n_labels:,} labels; {self.how()}."
+        return f"{self.n_samples:,} samples, {self.n_features:,} features, {self.n_labels:,} labels. {self.how()}."
 
     def how(self) -> str:
         """How the methods were compared, in words."""

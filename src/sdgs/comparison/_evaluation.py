@@ -52,8 +52,9 @@ def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always")
         try:
-            _compile_once(issparse(data.X))
-            caught.clear()
+            if _is_compiled(estimator):
+                _compile_once(issparse(data.X))
+                caught.clear()
             record = _measure(data, clone(estimator), train, test)
         except Exception as error:
             record = {"error": _message(error)}
@@ -82,6 +83,12 @@ def _measure(data: ComparedData, model: Any, train: Any, test: Any) -> Record:
             name: np.asarray(matrix.sum(axis=0)).ravel().astype(int).tolist() for name, matrix in counts.items()
         },
     }
+
+
+def _is_compiled(estimator: Any) -> bool:
+    """Whether it is an estimator of this package, or has one as a parameter."""
+    parts = [estimator, *estimator.get_params().values()]
+    return any(type(part).__module__.startswith("sdgs.") for part in parts)
 
 
 @cache
