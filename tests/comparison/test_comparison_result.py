@@ -48,7 +48,7 @@ def test_conclusions():
     )
     results = [make_result("a", BEST), make_result("b", CLOSE)]
     assert make_comparison(results).conclusion() == (
-        "A has the best mean F1, but none of the other methods is distinguishable from it: B."
+        "A has the best mean F1, but no other method is distinguishable from it."
     )
     failed = make_result("f", [np.nan, 0.5], failures={0: "ValueError: no"})
     assert make_comparison([make_result("a", BEST[:2]), failed]).conclusion() == (

@@ -197,11 +197,10 @@ class Comparison:
         first = f"{best.title} has the best mean {measure}"
         if not similar:
             return f"{first}, and all other methods are significantly worse."
-        names = join_names(similar)
         if len(similar) == len(others):
-            return f"{first}, but none of the other methods is distinguishable from it: {names}."
+            return f"{first}, but no other method is distinguishable from it."
         verb = "method is" if len(similar) == 1 else "methods are"
-        return f"{first}. {_number(len(similar))} {verb} not distinguishable from it: {names}."
+        return f"{first}. {_number(len(similar))} {verb} not distinguishable from it: {join_names(similar)}."
 
     def table(self, metric: str | None = None) -> str:
         """The summary as a text table, with the conclusion and what was left out."""
