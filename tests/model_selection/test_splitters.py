@@ -65,6 +65,15 @@ def test_folds_are_a_partition_of_equal_sizes(Y, n_splits, order, seed):
     assert np.array_equal(folds, fold_numbers(cv.split(Y, Y), len(Y))), "the same seed gives the same folds"
 
 
+@pytest.mark.parametrize("n", [301, 303, 304])
+def test_sizes_are_exact_where_labels_want_other_sizes(n):
+    for seed in range(10):
+        Y = make_labels(n, seed=seed)
+        Y[~Y.any(axis=1), 0] = 1  # samples without labels would make the sizes equal
+        sizes = [test.size for _, test in MultilabelStratifiedKFold(5, random_state=seed).split(Y, Y)]
+        assert sorted(sizes) == [n // 5] * (5 - n % 5) + [n // 5 + 1] * (n % 5)
+
+
 @settings(deadline=None)
 @given(Y=labels, test_size=st.floats(0.2, 0.6), seed=st.integers(0, 9))
 def test_shuffle_splits_have_the_sizes_of_scikit_learn(Y, test_size, seed):
