@@ -22,6 +22,7 @@ LAYERS = (
     "experiments",
     "report",
     "comparison",
+    "model_files",
     "methods",
     "estimators",
     "explanation",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._decision_classifier import DecisionClassifier
-    from sdgs.estimators._load import load
     from sdgs.estimators._model_functions import (
         counterfactual,
         explain,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         suspicious_labels,
     )
     from sdgs.explanation import Explanation, LabelExplanation, PredictionExplanation
+    from sdgs.model_files._load import load
     from sdgs.persistence._container import ModelFileError
 
 __all__ = [
@@ -81,7 +81,7 @@ _HOME = {
     "explain_prediction": "sdgs.estimators._model_functions",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
-    "load": "sdgs.estimators._load",
+    "load": "sdgs.model_files._load",
     "save": "sdgs.estimators._model_functions",
     "suspicious_labels": "sdgs.estimators._model_functions",
 }

@@ -18,10 +18,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import Parallel, delayed
 
+from sdgs._utils._last_step import last_step, number_of_features
 from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_n_jobs, check_seed
 from sdgs.estimators._base import ProbabilisticClassifier
+from sdgs.persistence.codecs._stored_fields import INTEGER, EstimatorField, OptionalField, RecordField
 
 Array = NDArray[np.floating[Any]]
 MAX_SEED = int(np.iinfo(np.int32).max)
@@ -56,6 +58,25 @@ class FittedLearner:
     def positive(self, X: Any) -> Array:
         """The probability of class 1, (n,)."""
         return self.probabilities(X)[:, 1]
+
+
+LEARNER_FIELD = RecordField(
+    FittedLearner, {"n_classes": INTEGER, "estimator": OptionalField(EstimatorField()), "only_class": INTEGER}
+)
+
+
+def check_learner(learner: FittedLearner, n_features: int, n_classes: int = 2) -> None:
+    """Raise an error if a learner from a file is not one of so many features and classes."""
+    if learner.n_classes != n_classes or learner.only_class >= n_classes:
+        raise ValueError(f"a base learner in it is not one of {n_classes} classes.")
+    if learner.estimator is None:
+        return
+    if number_of_features(learner.estimator) != n_features:
+        raise ValueError(f"a base learner in it is not one of {n_features} features.")
+    check_base_learner(learner.estimator, "a base learner in it")
+    classes = getattr(last_step(learner.estimator), "classes_", None)
+    if classes is None or not np.array_equal(classes, np.arange(n_classes)):
+        raise ValueError(f"a base learner in it has other classes than 0 to {n_classes - 1}.")
 
 
 def fit_learner(

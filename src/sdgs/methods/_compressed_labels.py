@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sdgs._utils._validation import check_choice, check_int, check_number, check
 from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._sparse_recovery import DECODERS
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ValueField
 
 SENSINGS = ("hadamard", "gaussian")
 _EXTRA_SPARSITY = 2  # labels that are decoded beyond the mean number per sample
@@ -79,6 +80,14 @@ class CompressedLabels(LinearMethod):
     >>> model.coef_.shape, model.sparsity_
     ((8, 64), 4)
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "coef_": ArrayField("f", ("m", "p")),
+        "intercept_": ArrayField("f", ("m",)),
+        "sensing_matrix_": ArrayField("f", ("m", "k")),
+        "sparsity_": ValueField((numbers.Integral,), low=1, high=2**31),
+        "_fixed_scores": ArrayField("f", ("k",), low=0, high=1, nan=True),
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sdgs.methods._centred_svd import CentredSVD, centred_svd
 from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import PathSearch, check_grid
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,11 @@ def _gcv_shrinkage(c2: Array, squares: Array, r: float) -> Array:
 
 class _CurdsAndWheyMethod(LinearMethod):
     """What fits with given and with chosen parameters share."""
+
+    _stored_attributes: ClassVar[Fields] = {
+        "canonical_correlations_": ArrayField("f", ("m",)),
+        "shrinkage_": ArrayField("f", ("m",)),
+    }
 
     shrinkage: str
 

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int
-from sdgs.methods._base_learners import Array, FittedLearner, ProblemTransformation, fit_learner
+from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
+    Array,
+    FittedLearner,
+    ProblemTransformation,
+    check_learner,
+    fit_learner,
+)
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, RecordField
 from sdgs.readout._joint_f1 import best_expected_f1_of_sets
 
 DECISIONS = ("set", "marginals", "f1")
@@ -42,6 +50,18 @@ class FittedPowerset:
     def best_expected_f1(self, X: Any) -> NDArray[np.bool_]:
         """The set with the largest expected F1 of each sample, (n, k)."""
         return np.concatenate([best_expected_f1_of_sets(self.sets, P) for P in self.set_probabilities(X)])
+
+
+POWERSET_FIELD = RecordField(
+    FittedPowerset, {"learner": LEARNER_FIELD, "sets": ArrayField("b", ("sets", "labels of sets"))}
+)
+
+
+def check_powerset(powerset: FittedPowerset, n_features: int, n_labels: int) -> None:
+    """Raise an error if a powerset from a file is not one of so many features and labels."""
+    if powerset.sets.shape[0] == 0 or powerset.sets.shape[1] != n_labels:
+        raise ValueError(f"its label sets are not sets of {n_labels} labels.")
+    check_learner(powerset.learner, n_features, len(powerset.sets))
 
 
 def fit_powerset(estimator: Any, X: Any, Y: NDArray[np.bool_], seed: int | None) -> FittedPowerset:
@@ -144,6 +164,8 @@ class LabelPowerset(ProblemTransformation):
     (55, 10)
     """
 
+    _stored_attributes: ClassVar[Fields] = {"_powerset": POWERSET_FIELD}
+
     def __init__(
         self,
         estimator: Any = None,
@@ -174,8 +196,15 @@ class LabelPowerset(ProblemTransformation):
             rows, Y = prune_sets(Y, self.prune, self.n_subsets, self.subsets)
             X = X[rows]
         self._powerset = fit_powerset(self.estimator, X, Y, self._draw_seeds(rng, 1)[0])
+        self._set_attributes()
+
+    def _set_attributes(self) -> None:
         self.label_sets_ = self._powerset.sets.astype(np.int8)
         self.estimator_ = self._powerset.learner.estimator
+
+    def _finish_loading(self) -> None:
+        check_powerset(self._powerset, self.n_features_in_, len(self.classes_))
+        self._set_attributes()
 
     def _marginals(self, X: Any) -> Array:
         return self._powerset.marginals(X)

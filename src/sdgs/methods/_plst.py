@@ -1,6 +1,6 @@
 """Principal label space transformation: regressions of a learned projection of the labels."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import check_n_components
 from sdgs.methods._reduced_rank_ridge import reduced_rank_ridges
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,8 @@ class PLST(LinearMethod):
     >>> PLST(6).fit(train.X / 16, train.Y).label_components_.shape
     (6, 10)
     """
+
+    _stored_attributes: ClassVar[Fields] = {"label_components_": ArrayField("f", ("r", "k"))}
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.methods._base_learners import Array, ProblemTransformation, in_threads
-from sdgs.methods._label_powerset import FittedPowerset, fit_powerset
+from sdgs.methods._label_powerset import POWERSET_FIELD, FittedPowerset, check_powerset, fit_powerset
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 
 AVERAGES = ("votes", "marginals")
 _MAX_ENUMERATED = 1 << 16  # labelsets among which some are drawn by listing all
@@ -109,6 +110,11 @@ class RAkEL(ProblemTransformation):
     20
     """
 
+    _stored_attributes: ClassVar[Fields] = {
+        "labelsets_": ListField(ArrayField("i", (None,), below="k", ascending=True), "m"),
+        "_powersets": ListField(POWERSET_FIELD, "m"),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -146,6 +152,13 @@ class RAkEL(ProblemTransformation):
             (self.estimator, X, Y[:, labelset], seed) for labelset, seed in zip(self.labelsets_, seeds, strict=True)
         )
         self._powersets: list[FittedPowerset] = in_threads(self.n_jobs, fit_powerset, arguments)
+        self.estimators_ = [powerset.learner.estimator for powerset in self._powersets]
+
+    def _finish_loading(self) -> None:
+        if np.unique(np.concatenate(self.labelsets_)).size != len(self.classes_):
+            raise ValueError("the label sets of a RAkEL in it do not cover all labels.")
+        for labelset, powerset in zip(self.labelsets_, self._powersets, strict=True):
+            check_powerset(powerset, self.n_features_in_, labelset.size)
         self.estimators_ = [powerset.learner.estimator for powerset in self._powersets]
 
     def _draw_labelsets(self, k: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:

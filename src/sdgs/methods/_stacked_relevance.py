@@ -1,6 +1,6 @@
 """Stacked binary relevance: a second stage that learns from the first stage's probabilities of all labels."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,17 @@ from sklearn.model_selection import KFold
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
     Array,
     FittedLearner,
     ProblemTransformation,
     check_base_learner,
+    check_learner,
     fit_learner,
     in_threads,
     positive_probabilities,
 )
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 
 
 class StackedRelevance(ProblemTransformation):
@@ -73,6 +76,13 @@ class StackedRelevance(ProblemTransformation):
     (200, 4)
     """
 
+    _stored_attributes: ClassVar[Fields] = {
+        "inputs_": ListField(ArrayField("i", (None,), below="k"), "k"),
+        "out_of_fold_probabilities_": ArrayField("f", ("n", "k"), low=0, high=1),
+        "_first": ListField(LEARNER_FIELD, "k"),
+        "_final": ListField(LEARNER_FIELD, "k"),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -117,8 +127,18 @@ class StackedRelevance(ProblemTransformation):
             return fit_learner(final_estimator, self._final_features(X, Z, j), Y[:, j], seed=seed)
 
         self._final: list[FittedLearner] = in_threads(self.n_jobs, fit_final, enumerate(self._draw_seeds(rng, k)))
+        self._set_attributes()
+
+    def _set_attributes(self) -> None:
         self.estimators_ = [learner.estimator for learner in self._first]
         self.final_estimators_ = [learner.estimator for learner in self._final]
+
+    def _finish_loading(self) -> None:
+        p = self.n_features_in_
+        for first, final, inputs in zip(self._first, self._final, self.inputs_, strict=True):
+            check_learner(first, p)
+            check_learner(final, inputs.size + (p if self.passthrough else 0))
+        self._set_attributes()
 
     def _out_of_fold(
         self,
