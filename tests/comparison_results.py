@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from sdgs.comparison import Comparison, MethodResult
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS
 
 
 class Constant(ClassifierMixin, BaseEstimator):
@@ -35,7 +35,7 @@ def make_result(name, values, *, failures=None, seconds=1.0, title=None, warning
         title=title or name.upper(),
         estimator=Constant(),
         parameters={"class": "Constant", "share": "0.5"},
-        measures=dict.fromkeys(METRICS, values),
+        measures=dict.fromkeys(ALL_METRICS, values),
         fit_seconds=np.full(values.size, seconds),
         predict_seconds=np.full(values.size, seconds / 10),
         label_f1=np.r_[np.linspace(0.2, 0.8, n_labels - 1), np.nan],

@@ -29,7 +29,8 @@ def test_json_has_what_compare_finds(run, songs):
     assert content["ranks"] is None
     assert [method["name"] for method in values["methods"]] == [method.name for method in expected.methods]
     for method, reference, row in zip(values["methods"], expected.methods, expected.summary(), strict=True):
-        assert method["measures"] == {name: array.mean() for name, array in reference.measures.items()}
+        means = {name: float(array.mean()) for name, array in reference.measures.items()}
+        assert method["measures"] == {name: None if np.isnan(mean) else mean for name, mean in means.items()}
         assert [split["f1"] for split in method["splits"]] == reference.measures["f1"].tolist()
         assert (method["low"], method["high"]) == (row.low, row.high)
     assert values["methods"][0]["p_value"] is None

@@ -20,13 +20,15 @@ GIVEN = {"often": Constant(0.5), "always": Constant(0.0)}
 
 
 def values(result):
-    """All that does not depend on time."""
+    """All that does not depend on time, as text, in which NaN are equal."""
     return {
-        method.name: (
-            {name: array.tolist() for name, array in method.measures.items()},
-            method.label_f1.tolist(),
-            dict(method.warnings),
-            dict(method.failures),
+        method.name: repr(
+            (
+                {name: array.tolist() for name, array in method.measures.items()},
+                method.label_f1.tolist(),
+                method.warnings,
+                method.failures,
+            )
         )
         for method in result.methods
     }
@@ -38,11 +40,12 @@ def test_measures_are_those_of_each_split(small):
     splits = make_splits(csr_array(Y), n_splits=3, n_repeats=2, random_state=5)
     assert len(splits) == 6
     for method in result.methods:
+        assert not method.failures
         expected = [
             metrics.evaluate(Y[test], Constant(GIVEN[method.name].share).fit(X[train], Y[train]).predict(X[test]))
             for train, test in splits
         ]
-        for name in metrics.METRICS:
+        for name in metrics.METRICS:  # the others need the training labels, or scores
             assert method.measures[name].tolist() == [of_split[name] for of_split in expected]
     always = next(method for method in result.methods if method.name == "always")
     tests = np.concatenate([test for _, test in splits])
@@ -103,7 +106,7 @@ def test_if_all_fail_there_is_no_best(small):
     assert result.methods[0].failures[0].startswith("ValueError: the prediction must")
     assert result.conclusion() == "No method succeeded on all splits."
     assert "failed on 2 of 2 splits" in result.table()
-    with pytest.raises(ValueError, match="No method succeeded"):
+    with pytest.raises(ValueError, match="No method has a value of f1"):
         _ = result.best_method
 
 
@@ -135,6 +138,70 @@ def test_forms_of_data(small, form):
     result = sdgs.compare(*given, methods=methods, cv=2, random_state=0)
     assert values(result) == values(expected)
     assert result.label_names == (("a", "b", "c", "d") if form == "frames" else ("0", "1", "2", "3"))
+
+
+@pytest.mark.parametrize("form", ["probabilities", "scores", "list", "unusable", "none"])
+def test_measures_of_scores(small, form):
+    X, Y = small
+    (of_scores,) = sdgs.compare(X, Y, methods={"one": Scoring(form)}, cv=2, random_state=0).methods
+    train, test = make_splits(csr_array(Y), n_splits=2, n_repeats=1, random_state=0)[0]
+    P = np.tile(Y[train].mean(axis=0), (len(test), 1))
+    expected = metrics.evaluate(Y[test], P > 0.5, P, measures="all", propensities=metrics.propensities(Y[train]))
+    known = {name for name, array in of_scores.measures.items() if not np.isnan(array).any()}
+    if form in ("probabilities", "list"):
+        assert known == set(expected)
+    kinds = {metrics.ALL_METRICS[name].uses for name in known}
+    assert kinds == {
+        "probabilities": {"labels", "scores", "probabilities"},
+        "list": {"labels", "scores", "probabilities"},
+        "scores": {"labels", "scores"},
+        "unusable": {"labels"},
+        "none": {"labels"},
+    }[form]  # fmt: skip
+    for name in known:
+        assert of_scores.measures[name][0] == pytest.approx(expected[name], rel=1e-12), name
+    assert [text[:29] for text in of_scores.warnings] == (
+        ["measures of scores are missing"[:29]] if form == "unusable" else []
+    )
+
+
+def test_a_measure_that_a_method_does_not_have(small):
+    X, Y = small
+    methods = {"without": Constant(), "with": Scoring("scores")}
+    result = sdgs.compare(X, Y, methods=methods, metric="ranking_loss", cv=2, random_state=0)
+    assert [method.name for method in result.methods] == ["with", "without"]
+    assert result.best_method == "with"
+    assert "no scores" in result.table()
+    assert result.conclusion() == "with is the only method that succeeded on all splits."
+
+
+class Scoring(Constant):
+    """The share of each label in several forms."""
+
+    def __init__(self, form="probabilities"):
+        super().__init__()
+        self.form = form
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.shares_ = np.asarray(y).mean(axis=0)
+        self.labels_ = self.shares_ > 0.5
+        return self
+
+    def _columns(self, X):
+        return np.tile(self.shares_, (len(X), 1))
+
+    def __getattr__(self, name):
+        form = self.__dict__.get("form")
+        if name == "predict_proba" and form in ("probabilities", "list", "unusable"):
+            return {
+                "probabilities": self._columns,
+                "list": lambda X: [np.column_stack([1 - p, p]) for p in self._columns(X).T],
+                "unusable": lambda X: self._columns(X)[:, :2],
+            }[form]
+        if name == "decision_function" and form == "scores":
+            return lambda X: 10 * self._columns(X) - 7
+        raise AttributeError(name)
 
 
 def test_data_frames_with_text_for_given_classifiers(small):

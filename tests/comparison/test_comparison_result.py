@@ -61,7 +61,20 @@ def test_the_table():
     text = comparison(left_out={"Slow": "one fit would take about 20 minutes"}).table()
     lines = text.split("\n")
     assert lines[0] == "100 samples, 5 features, 3 labels. Stratified 10-fold cross-validation, seed 0."
-    assert lines[1].split() == ["method", "F1", "95", "%", "interval", "difference", "p", "fit", "s", "predict", "s"]
+    assert lines[1].split() == [
+        "method",
+        "F1",
+        "%",
+        "95",
+        "%",
+        "interval",
+        "difference",
+        "p",
+        "fit",
+        "s",
+        "predict",
+        "s",
+    ]
     assert lines[2].startswith("A  ")
     assert " best " in lines[2]
     assert lines[4].split()[-4].startswith("-")

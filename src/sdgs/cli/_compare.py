@@ -120,7 +120,7 @@ def compare(
         _write_page(output, comparisons)
     if fit_best is not None:
         _fit_best(read[0], comparisons[read[0].name], fit_best, jobs)
-    if not any(_has_best(result) for result in comparisons.values()):
+    if not any(result.has_best for result in comparisons.values()):
         raise typer.Exit(1)
 
 
@@ -139,11 +139,11 @@ def _check_methods(text: str) -> Any:
 
 
 def _check_metric(metric: str) -> None:
-    from sdgs.metrics import METRICS
+    from sdgs.metrics import ALL_METRICS
 
-    if metric not in METRICS:
+    if metric not in ALL_METRICS:
         raise typer.BadParameter(
-            f"there is no measure {metric!r}. There are {', '.join(METRICS)}.", param_hint="--metric"
+            f"there is no measure {metric!r}. There are {', '.join(ALL_METRICS)}.", param_hint="--metric"
         )
 
 
@@ -209,10 +209,6 @@ def _compare_file(
         exit_with_error(f"{file.path}: {error}")
 
 
-def _has_best(comparison: Any) -> bool:
-    return bool(comparison.methods) and not comparison.methods[0].failures
-
-
 def _rank(comparisons: Mapping[str, Any]) -> Any:
     """The ranks over several files; None for one file, or if fewer than two methods succeeded on all of them."""
     from sdgs.comparison import rank_methods
@@ -228,24 +224,22 @@ def _rank(comparisons: Mapping[str, Any]) -> Any:
 
 def _print_comparison(comparison: Any) -> None:
     from sdgs.comparison._comparison_result import format_p, format_seconds
-    from sdgs.metrics import METRICS
+    from sdgs.comparison._measure_units import digits, factor, titled
 
-    metric = METRICS[comparison.metric]
-    arrow = "↑" if metric.greater_is_better else "↓"
-    table = make_table("method", f"{metric.title} % {arrow}", "± 95 %", "vs best", "p", "fit s", "predict s")
+    unit, n = factor(comparison.metric), digits(comparison.metric)
+    table = make_table("method", titled(comparison.metric), "± 95 %", "vs best", "p", "fit s", "predict s")
     for column in table.columns:
         column.no_wrap = True
-    digits = comparison.percent_digits
     for row in comparison.summary():
         title = escape(row.title)
-        if row.n_failures:
-            table.add_row(title, "failed", *[""] * 5)
+        if not row.has_value:
+            table.add_row(title, row.problem, *[""] * 5)
             continue
         is_best = row.p_value != row.p_value
         cells = (
-            f"{100 * row.mean:.{digits}f}",
-            f"± {50 * (row.high - row.low):.{digits}f}",
-            "best" if is_best else f"{100 * row.difference:+.{digits}f}",
+            f"{unit * row.mean:.{n}f}",
+            f"± {unit * (row.high - row.low) / 2:.{n}f}",
+            "best" if is_best else f"{unit * row.difference:+.{n}f}",
             "" if is_best else format_p(row.p_value),
             format_seconds(row.fit_seconds),
             format_seconds(row.predict_seconds),
@@ -267,13 +261,14 @@ def _print_comparison(comparison: Any) -> None:
 
 def _print_ranks(ranks: Any) -> None:
     from sdgs.comparison._comparison_result import format_p
-    from sdgs.metrics import METRICS
+    from sdgs.comparison._measure_units import digits, factor, titled
 
-    table = make_table("method", "mean rank", f"mean {METRICS[ranks.metric].title} %", "p (Wilcoxon)")
+    unit, n = factor(ranks.metric), digits(ranks.metric)
+    table = make_table("method", "mean rank", f"mean {titled(ranks.metric, arrow=False)}", "p (Wilcoxon)")
     rows = zip(ranks.titles, ranks.mean_ranks, ranks.values.mean(axis=0), ranks.wilcoxon_p_values, strict=True)
     for title, rank, mean, p_value in rows:
         p = "" if p_value != p_value else format_p(p_value)
-        table.add_row(escape(title), f"{rank:.2f}", f"{100 * mean:.1f}", p)
+        table.add_row(escape(title), f"{rank:.2f}", f"{unit * mean:.{n}f}", p)
     out().print(f"[bold]Ranks over {len(ranks.dataset_names)} files[/]")
     out().print(table)
     print_sentences(" ".join(ranks.conclusions()))
@@ -292,7 +287,7 @@ def _fit_best(file: _File, comparison: Any, path: Path, jobs: int) -> None:
     """Fit the best method to all samples of the file, and save it."""
     import sdgs
 
-    if not _has_best(comparison):
+    if not comparison.has_best:
         exit_with_error("No method succeeded on all splits, so there is none to fit.")
     model = comparison.best_estimator()
     if "n_jobs" in model.get_params():

@@ -33,7 +33,7 @@ from sdgs.comparison._execution import Progress, Task, run_tasks
 from sdgs.comparison._fit_times import FIT_SECONDS, DataSize
 from sdgs.comparison._records import VERSIONS, RecordFolder, describe_parameters, hash_data
 from sdgs.comparison._splits import Split, make_splits
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS
 from sdgs.readout._decision import TARGET_METRICS
 
 
@@ -69,8 +69,8 @@ def compare(
         it may contain ``"default"``, as in ``["default", "sdgs-cv"]``. A dict: the given classifiers, which are cloned
         and used as they are. To give one of them the same decision layer, pass ``DecisionClassifier(classifier)``.
     metric : str, default="f1"
-        The measure of :data:`sdgs.metrics.METRICS` that methods are ranked by. The result has all of them. Decisions
-        are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
+        The measure of :data:`sdgs.metrics.ALL_METRICS` that methods are ranked by. The result has all of them.
+        Decisions are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
     cv : int, default=5
         Number of folds.
     n_repeats : int, default=1
@@ -107,7 +107,7 @@ def compare(
     'mlknn'
     >>> model = result.best_estimator().fit(digits.X, digits.Y)
     """
-    check_choice(metric, "metric", tuple(METRICS))
+    check_choice(metric, "metric", tuple(ALL_METRICS))
     cv, n_repeats = check_int(cv, "cv", minimum=2), check_int(n_repeats, "n_repeats", minimum=1)
     check_n_jobs(n_jobs)
     if folder is not None and not isinstance(random_state, numbers.Integral):
@@ -166,7 +166,7 @@ def default_methods(X: Any, Y: Any, *, metric: str = "f1", random_state: Any = N
     dict of str to classifier
         Not fitted, the fastest first. Add to it, and pass it as ``methods``.
     """
-    check_choice(metric, "metric", tuple(METRICS))
+    check_choice(metric, "metric", tuple(ALL_METRICS))
     data = _check_data(X, Y, are_given=False)
     seed = int(random_state) if isinstance(random_state, numbers.Integral) else check_seed(random_state)
     return _estimators("default", data, metric, seed)[0]
@@ -253,7 +253,8 @@ def _method_result(
         estimator=estimator,
         parameters=of_splits[0]["parameters"],
         measures={
-            key: np.asarray([record.get("measures", {}).get(key, np.nan) for record in of_splits]) for key in METRICS
+            key: np.asarray([record.get("measures", {}).get(key, np.nan) for record in of_splits])
+            for key in ALL_METRICS
         },
         fit_seconds=seconds["fit_seconds"],
         predict_seconds=seconds["predict_seconds"],
@@ -261,6 +262,11 @@ def _method_result(
         warnings={text: texts.count(text) for text in dict.fromkeys(texts)},
         failures={i: record["error"] for i, record in enumerate(of_splits) if "error" in record},
     )
+
+
+def _values_of(records: Sequence[Record], metric: str) -> Any:
+    """The values of a measure; NaN where it is not known."""
+    return np.asarray([record.get("measures", {}).get(metric, np.nan) for record in records], dtype=np.float64)
 
 
 def _label_f1(records: Sequence[Record]) -> Any:

@@ -41,24 +41,24 @@ def round_ticks(low: float, high: float, n_ticks: int) -> list[float]:
     return [float(i * step) for i in range(first, last + 1)]
 
 
-def interval_axis(rows: Sequence[MethodSummary]) -> Axis:
-    """The axis of means and intervals in percent."""
-    values = [100 * value for row in rows if not row.n_failures for value in (row.mean, row.low, row.high)]
+def interval_axis(rows: Sequence[MethodSummary], unit: float) -> Axis:
+    """The axis of means and intervals, multiplied by ``unit``."""
+    values = [unit * value for row in rows if row.has_value for value in (row.mean, row.low, row.high)]
     return Axis(values)
 
 
-def times_figure(rows: Sequence[MethodSummary]) -> dict[str, Any]:
+def times_figure(rows: Sequence[MethodSummary], unit: float = 100.0) -> dict[str, Any]:
     """Points of mean fit times, on a logarithmic axis, and means of the measure; numbered as in the table."""
-    shown = [(i, row) for i, row in enumerate(rows, 1) if not row.n_failures]
+    shown = [(i, row) for i, row in enumerate(rows, 1) if row.has_value]
     seconds = [max(row.fit_seconds, 1e-4) for _, row in shown]
-    x_axis, y_axis = Axis(list(np.log10(seconds)) or [0.0]), Axis([100 * row.mean for _, row in shown])
+    x_axis, y_axis = Axis(list(np.log10(seconds)) or [0.0]), Axis([unit * row.mean for _, row in shown])
     points = [
         {
             "number": number,
             "title": row.title,
             "x": x_axis.position(float(np.log10(second))),
-            "y": round(100 - y_axis.position(100 * row.mean), 2),
-            "text": f"{row.title}: {100 * row.mean:.2f} %, {second:.3g} s",
+            "y": round(100 - y_axis.position(unit * row.mean), 2),
+            "text": f"{row.title}: {unit * row.mean:.2f}, {second:.3g} s",
             "best": not row.distinguishable,
         }
         for (number, row), second in zip(shown, seconds, strict=True)

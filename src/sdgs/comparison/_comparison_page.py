@@ -13,9 +13,10 @@ from sdgs._utils._templates import template
 from sdgs._utils._version import __version__
 from sdgs.comparison._comparison_figures import critical_difference_figure, interval_axis, times_figure
 from sdgs.comparison._comparison_result import Comparison, MethodSummary, format_p, format_seconds
+from sdgs.comparison._measure_units import digits, factor, titled
 from sdgs.comparison._method_ranks import MethodRanks, rank_methods
 from sdgs.comparison._resampled_t import corrected_mean
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS, METRICS
 from sdgs.persistence._atomic_write import write_atomically
 
 _MAX_LABELS = 40  # of which the F1 is shown
@@ -72,12 +73,12 @@ def _render(content: dict[str, Any]) -> str:
 
 def _dataset(name: str, comparison: Comparison, number: int) -> dict[str, Any]:
     rows = comparison.summary()
-    axis, metric = interval_axis(rows), METRICS[comparison.metric]
+    axis = interval_axis(rows, factor(comparison.metric))
     return {
         "id": f"data-{number}",
         "name": name,
-        "metric": metric.title,
-        "arrow": "↑" if metric.greater_is_better else "↓",
+        "metric": ALL_METRICS[comparison.metric].title,
+        "metric_unit": titled(comparison.metric),
         "conclusion": comparison.conclusion(),
         "facts": [
             ("samples", f"{comparison.n_samples:,}"),
@@ -86,10 +87,11 @@ def _dataset(name: str, comparison: Comparison, number: int) -> dict[str, Any]:
             ("methods", str(len(rows))),
             ("splits", str(comparison.n_total_splits)),
         ],
-        "rows": [_row(row, axis, comparison.percent_digits) for row in rows],
+        "rows": [_row(row, axis, comparison.metric) for row in rows],
         "ticks": axis.labelled_ticks(),
-        "times": times_figure(rows),
-        "measures": _measures(comparison, rows),
+        "times": times_figure(rows, factor(comparison.metric)),
+        "measures": _measures(comparison, rows, list(METRICS)),
+        "further": _measures(comparison, rows, [name for name in ALL_METRICS if name not in METRICS]),
         "labels": _labels(comparison),
         "left_out": list(comparison.left_out.items()),
         "failures": list(comparison.failures().items()),
@@ -105,51 +107,59 @@ def _dataset(name: str, comparison: Comparison, number: int) -> dict[str, Any]:
     }
 
 
-def _row(row: MethodSummary, axis: Any, digits: int) -> dict[str, Any]:
+def _row(row: MethodSummary, axis: Any, metric: str) -> dict[str, Any]:
     """A row of the table. Without a value if the method failed."""
     times = {"fit": format_seconds(row.fit_seconds), "predict": format_seconds(row.predict_seconds)}
-    if row.n_failures:
-        return {"title": row.title, "failed": True}
-    is_first = bool(np.isnan(row.p_value))
+    if not row.has_value:
+        return {"title": row.title, "problem": row.problem}
+    is_first, unit, n = bool(np.isnan(row.p_value)), factor(metric), digits(metric)
     return {
         "title": row.title,
-        "failed": False,
-        "mean": f"{100 * row.mean:.{digits}f}",
-        "interval": f"{100 * row.low:.{digits}f} to {100 * row.high:.{digits}f}",
-        "difference": "best" if is_first else f"{100 * row.difference:+.{digits}f}".replace("-", "\N{MINUS SIGN}"),
+        "problem": "",
+        "mean": f"{unit * row.mean:.{n}f}",
+        "interval": f"{unit * row.low:.{n}f} to {unit * row.high:.{n}f}",
+        "difference": "best" if is_first else f"{unit * row.difference:+.{n}f}".replace("-", "\N{MINUS SIGN}"),
         "difference_interval": ""
         if is_first
-        else f"{100 * row.difference_low:+.{digits}f} to {100 * row.difference_high:+.{digits}f}".replace(
+        else f"{unit * row.difference_low:+.{n}f} to {unit * row.difference_high:+.{n}f}".replace(
             "-", "\N{MINUS SIGN}"
         ),
         "p_value": "" if is_first else format_p(row.p_value),
         "similar": not row.distinguishable,
-        "x": axis.position(100 * row.mean),
-        "x1": axis.position(100 * row.low),
-        "x2": axis.position(100 * row.high),
+        "x": axis.position(unit * row.mean),
+        "x1": axis.position(unit * row.low),
+        "x2": axis.position(unit * row.high),
         **times,
     }
 
 
-def _measures(comparison: Comparison, rows: tuple[MethodSummary, ...]) -> dict[str, Any]:
-    """Means of all measures with half of the length of their intervals; the best of each is marked."""
+def _measures(comparison: Comparison, rows: tuple[MethodSummary, ...], names: list[str]) -> dict[str, Any]:
+    """Means of measures with half of the length of their intervals; the best of each is marked."""
     by_name = {method.name: method for method in comparison.methods}
     succeeded = [row for row in rows if not row.n_failures]
     columns, titles = [], []
-    for name, metric in METRICS.items():
+    for name in names:
+        unit, metric = factor(name), ALL_METRICS[name]
         means = [corrected_mean(by_name[row.name].measures[name], comparison.test_share) for row in succeeded]
-        best = (max if metric.greater_is_better else min)((mean.mean for mean in means), default=0.0)
-        titles.append(f"{metric.title} {'↑' if metric.greater_is_better else '↓'}")
-        columns.append(
-            [
-                {"mean": f"{100 * m.mean:.2f}", "error": f"{50 * (m.high - m.low):.2f}", "best": m.mean == best}
-                for m in means
-            ]
-        )
-    return {
-        "titles": titles,
-        "rows": [(row.title, [column[i] for column in columns]) for i, row in enumerate(succeeded)],
-    }
+        known = [mean.mean for mean in means if not np.isnan(mean.mean)]
+        if known:
+            best = (max if metric.greater_is_better else min)(known)
+            titles.append(titled(name))
+            columns.append(
+                [
+                    {"text": _mean_text(unit * m.mean, unit * (m.high - m.low) / 2), "best": m.mean == best}
+                    for m in means
+                ]
+            )
+    cells = [(row.title, [column[i] for column in columns]) for i, row in enumerate(succeeded)]
+    return {"titles": titles, "rows": cells if titles else []}
+
+
+def _mean_text(mean: float, error: float) -> str:
+    """A mean and half of its interval, with no-break spaces; a dash if there is no value."""
+    if np.isnan(mean):
+        return "\N{EN DASH}"
+    return f"{mean:.2f}" if np.isnan(error) else f"{mean:.2f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{error:.2f}"
 
 
 def _labels(comparison: Comparison) -> dict[str, Any]:
@@ -181,7 +191,7 @@ def _ranks(named: Mapping[str, Comparison]) -> dict[str, Any]:
     return {
         "problem": None,
         "conclusions": ranks.conclusions(),
-        "metric": METRICS[ranks.metric].title,
+        "metric": titled(ranks.metric, arrow=False),
         "figure": critical_difference_figure(ranks),
         "titles": ranks.titles,
         "rows": _rank_rows(ranks),
@@ -194,7 +204,8 @@ def _ranks(named: Mapping[str, Comparison]) -> dict[str, Any]:
 
 
 def _rank_rows(ranks: MethodRanks) -> list[tuple[str, list[tuple[str, str]]]]:
+    unit, n = factor(ranks.metric), digits(ranks.metric)
     return [
-        (name, [(f"{100 * value:.1f}", f"{rank:g}") for value, rank in zip(values, row, strict=True)])
+        (name, [(f"{unit * value:.{n}f}", f"{rank:g}") for value, rank in zip(values, row, strict=True)])
         for name, values, row in zip(ranks.dataset_names, ranks.values.tolist(), ranks.ranks.tolist(), strict=True)
     ]

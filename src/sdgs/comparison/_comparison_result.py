@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from sdgs._utils._validation import check_choice
 from sdgs.audit._audit_tables import data_frame
+from sdgs.comparison._measure_units import digits, factor, titled
 from sdgs.comparison._resampled_t import CorrectedMean, corrected_mean, holm
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS
 
 Array = NDArray[np.float64]
 SIGNIFICANCE = 0.05
@@ -32,7 +33,8 @@ class MethodResult:
     parameters : dict
         Its class and all its parameters, as text.
     measures : dict of ndarray of shape (J,)
-        All measures of :data:`sdgs.metrics.METRICS` by name, one value per split; NaN where the method failed.
+        All measures of :data:`sdgs.metrics.ALL_METRICS` by name, one value per split; NaN where the method failed, or
+        has no scores or probabilities that the measure needs.
     fit_seconds, predict_seconds : ndarray of shape (J,)
     label_f1 : ndarray of shape (k,)
         The F1 of each label, from the predictions of all splits together; NaN for a label that no sample has and that
@@ -63,7 +65,8 @@ class MethodSummary:
     ----------
     name, title : str
     mean, low, high : float
-        Mean of the measure over the splits, and its 95 % confidence interval; NaN if the method failed on any split.
+        Mean of the measure over the splits, and its 95 % confidence interval; NaN if the method failed on any split, or
+        has no scores that the measure needs.
     difference : float
         Mean difference from the best method; negative if a greater measure is better.
     difference_low, difference_high : float
@@ -72,7 +75,7 @@ class MethodSummary:
         Of the paired test against the best method, corrected by Holm's method for the number of methods. NaN for the
         best method itself.
     distinguishable : bool
-        Whether the p-value is below 0.05, or the method failed.
+        Whether the p-value is below 0.05, or there is no value.
     fit_seconds, predict_seconds : float
         Means over the splits.
     n_failures : int
@@ -92,6 +95,16 @@ class MethodSummary:
     fit_seconds: float
     predict_seconds: float
     n_failures: int
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the measure is known on all splits."""
+        return not np.isnan(self.mean)
+
+    @property
+    def problem(self) -> str:
+        """What is shown in place of a value."""
+        return "failed" if self.n_failures else "no scores"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +162,17 @@ class Comparison:
         return self.n_splits * self.n_repeats
 
     @property
-    def percent_digits(self) -> int:
-        """Digits after the point that are shown of a measure in percent: two of a loss, which is small, else one."""
-        return 1 if METRICS[self.metric].greater_is_better else 2
+    def has_best(self) -> bool:
+        """Whether any method succeeded on all splits."""
+        return bool(self.methods) and not np.isnan(self.methods[0].measures[self.metric]).any()
 
     @property
     def best_method(self) -> str:
         """The name of the method with the best mean of ``metric``."""
-        if not self.methods or self.methods[0].failures:
-            raise ValueError("No method succeeded on all splits, so none is the best. See `failures` of each method.")
+        if not self.has_best:
+            raise ValueError(
+                f"No method has a value of {self.metric} on all splits, so none is the best. See `failures` of each."
+            )
         return self.methods[0].name
 
     def best_estimator(self) -> Any:
@@ -171,9 +186,9 @@ class Comparison:
         Parameters
         ----------
         metric : str, optional
-            A name in :data:`sdgs.metrics.METRICS`. Default: the metric of the comparison.
+            A name in :data:`sdgs.metrics.ALL_METRICS`. Default: the metric of the comparison.
         """
-        name = self.metric if metric is None else check_choice(metric, "metric", tuple(METRICS))
+        name = self.metric if metric is None else check_choice(metric, "metric", tuple(ALL_METRICS))
         methods = sort_methods(self.methods, name)
         best = methods[0].measures[name] if methods else np.empty(0)
         means = [corrected_mean(method.measures[name], self.test_share) for method in methods]
@@ -187,10 +202,10 @@ class Comparison:
     def conclusion(self) -> str:
         """What follows from the comparison, in one or two sentences."""
         rows = self.summary()
-        if not rows or rows[0].n_failures:
+        if not self.has_best:
             return "No method succeeded on all splits."
-        best, others = rows[0], [row for row in rows[1:] if not row.n_failures]
-        measure = METRICS[self.metric].title
+        best, others = rows[0], [row for row in rows[1:] if row.has_value]
+        measure = ALL_METRICS[self.metric].title
         if not others:
             return f"{best.title} is the only method that succeeded on all splits."
         similar = [row.title for row in others if not row.distinguishable]
@@ -205,8 +220,8 @@ class Comparison:
     def table(self, metric: str | None = None) -> str:
         """The summary as a text table, with the conclusion and what was left out."""
         name = self.metric if metric is None else metric
-        rows = [text_row(row) for row in self.summary(name)]
-        head = ("method", METRICS[name].title, "95 % interval", "difference", "p", "fit s", "predict s")
+        rows = [text_row(row, name) for row in self.summary(name)]
+        head = ("method", titled(name, arrow=False), "95 % interval", "difference", "p", "fit s", "predict s")
         lines = [self.description(), *aligned([head, *rows])]
         if name == self.metric:
             lines.append(self.conclusion())
@@ -257,7 +272,7 @@ class Comparison:
 
 def sort_methods(methods: Sequence[MethodResult], metric: str) -> list[MethodResult]:
     """Best mean first, methods that failed last; among equal ones the order that they have."""
-    sign = -1 if METRICS[metric].greater_is_better else 1
+    sign = -1 if ALL_METRICS[metric].greater_is_better else 1
 
     def key(method: MethodResult) -> tuple[bool, float]:
         mean = float(method.measures[metric].mean())
@@ -277,7 +292,6 @@ def split_rows(method: MethodResult) -> list[dict[str, Any]]:
 
 
 def _summary_row(method: MethodResult, mean: CorrectedMean, difference: CorrectedMean, p_value: float) -> MethodSummary:
-    failed = bool(method.failures)
     return MethodSummary(
         method.name,
         method.title,
@@ -288,7 +302,7 @@ def _summary_row(method: MethodResult, mean: CorrectedMean, difference: Correcte
         difference.low,
         difference.high,
         p_value,
-        failed or p_value < SIGNIFICANCE,
+        bool(np.isnan(mean.mean)) or p_value < SIGNIFICANCE,
         float(method.fit_seconds.mean()),
         float(method.predict_seconds.mean()),
         len(method.failures),
@@ -299,15 +313,16 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def text_row(row: MethodSummary) -> tuple[str, ...]:
-    if row.n_failures:
-        return (row.title, "failed", *[""] * 5)
-    is_best = np.isnan(row.p_value)
+def text_row(row: MethodSummary, metric: str) -> tuple[str, ...]:
+    """The cells of a table."""
+    if not row.has_value:
+        return (row.title, row.problem, *[""] * 5)
+    is_best, unit, n = bool(np.isnan(row.p_value)), factor(metric), digits(metric)
     return (
         row.title,
-        f"{100 * row.mean:.2f} %",
-        f"{100 * row.low:.2f} to {100 * row.high:.2f}",
-        "best" if is_best else f"{100 * row.difference:+.2f}",
+        f"{unit * row.mean:.{n}f}",
+        f"{unit * row.low:.{n}f} to {unit * row.high:.{n}f}",
+        "best" if is_best else f"{unit * row.difference:+.{n}f}",
         "" if is_best else format_p(row.p_value),
         format_seconds(row.fit_seconds),
         format_seconds(row.predict_seconds),

@@ -19,6 +19,7 @@ from sdgs._utils._text import one_line
 from sdgs._utils._validation import check_labels
 from sdgs.comparison._splits import Split
 from sdgs.estimators._classifier import warm_up
+from sdgs.estimators._label_scores import as_columns
 
 _MAX_MESSAGE = 500  # characters of a warning or an error that are kept
 Record = dict[str, Any]
@@ -44,9 +45,9 @@ class ComparedData:
 def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
     """The record of one method on one split, which can be stored as JSON.
 
-    It has the ``measures`` of :data:`sdgs.metrics.METRICS` on the test samples, ``fit_seconds``, ``predict_seconds``,
-    ``warnings``, and per label how many test samples have it, are predicted to have it, and both. If the method fails,
-    the record has only ``error`` and ``warnings``.
+    It has the ``measures`` of :data:`sdgs.metrics.ALL_METRICS` on the test samples that can be computed,
+    ``fit_seconds``, ``predict_seconds``, ``warnings``, and per label how many test samples have it, are predicted to
+    have it, and both. If the method fails, the record has only ``error`` and ``warnings``.
     """
     train, test = split
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
@@ -75,14 +76,32 @@ def _measure(data: ComparedData, model: Any, train: Any, test: Any) -> Record:
     if found.shape != true.shape:
         raise ValueError(f"the prediction has {found.shape[1]} columns for {true.shape[1]} labels.")
     counts: Mapping[str, Any] = {"both": true.multiply(found), "samples": true, "predicted": found}
+    scores = _scores(model, X_test, true.shape[1])
+    propensities = metrics.propensities(data.labels[train])
     return {
-        "measures": metrics.evaluate(true, found),
+        "measures": metrics.evaluate(true, found, scores, measures="all", propensities=propensities),
         "fit_seconds": fitted - start,
         "predict_seconds": end - fitted,
         "labels": {
             name: np.asarray(matrix.sum(axis=0)).ravel().astype(int).tolist() for name, matrix in counts.items()
         },
     }
+
+
+def _scores(model: Any, X: Any, n_labels: int) -> Any:
+    """Probabilities of labels, or other scores; None, with a warning, if the method has none that can be used."""
+    method = next((name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None)
+    if method is None:
+        return None
+    try:
+        scores = as_columns(getattr(model, method)(X), n_labels)
+        if np.isfinite(scores).all():
+            return scores
+        problem = "they are not finite"
+    except (ValueError, TypeError, IndexError) as error:
+        problem = one_line(error)
+    warnings.warn(f"measures of scores are missing, because {method} cannot be used: {problem}", stacklevel=2)
+    return None
 
 
 def _is_compiled(estimator: Any) -> bool:

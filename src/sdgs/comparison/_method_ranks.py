@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sdgs._utils._validation import check_choice
 from sdgs.audit._audit_tables import data_frame
 from sdgs.comparison._comparison_result import SIGNIFICANCE, Comparison, aligned, format_p, join_names
+from sdgs.comparison._measure_units import digits, factor, titled
 from sdgs.comparison._rank_tests import (
     FriedmanTest,
     critical_difference,
@@ -19,7 +20,7 @@ from sdgs.comparison._rank_tests import (
     wilcoxon_p_value,
 )
 from sdgs.comparison._resampled_t import holm
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS
 
 Array = NDArray[np.float64]
 
@@ -72,10 +73,15 @@ class MethodRanks:
 
     def table(self) -> str:
         """Mean ranks, means of the measure and p-values as a text table, with sentences about them."""
-        head = ("method", "mean rank", f"mean {METRICS[self.metric].title}", "p (Wilcoxon)")
+        head = ("method", "mean rank", f"mean {titled(self.metric, arrow=False)}", "p (Wilcoxon)")
         means = self.values.mean(axis=0)
         rows = [
-            (title, f"{rank:.2f}", f"{100 * mean:.2f} %", "" if np.isnan(p) else format_p(p))
+            (
+                title,
+                f"{rank:.2f}",
+                f"{factor(self.metric) * mean:.{digits(self.metric)}f}",
+                "" if np.isnan(p) else format_p(p),
+            )
             for title, rank, mean, p in zip(self.titles, self.mean_ranks, means, self.wilcoxon_p_values, strict=True)
         ]
         return "\n".join([*aligned([head, *rows]), *self.conclusions()])
@@ -107,7 +113,9 @@ class MethodRanks:
                 f"differ by less than {self.critical_difference:.2f} are not distinguishable (Nemenyi's test)."
             )
             similar = [self.titles[j] for j in self.similar_to_best()]
-            if similar:
+            if len(similar) == len(self.titles) - 1:
+                sentences.append(f"No other method is distinguishable from {first}.")
+            elif similar:
                 sentences.append(f"Not distinguishable from {first}: {join_names(similar)}.")
         smallest = 2.0 ** (1 - N)
         if smallest >= SIGNIFICANCE:
@@ -135,7 +143,7 @@ def rank_methods(comparisons: Mapping[str, Comparison], *, metric: str | None = 
     comparisons : dict of str to Comparison
         At least two, by the name of the data set.
     metric : str, optional
-        A name in :data:`sdgs.metrics.METRICS`. Default: that of the first comparison.
+        A name in :data:`sdgs.metrics.ALL_METRICS`. Default: that of the first comparison.
 
     Returns
     -------
@@ -153,14 +161,17 @@ def rank_methods(comparisons: Mapping[str, Comparison], *, metric: str | None = 
     if len(comparisons) < 2:
         raise ValueError(f"comparisons must have at least two data sets, got {len(comparisons)}.")
     results = list(comparisons.values())
-    metric = results[0].metric if metric is None else check_choice(metric, "metric", tuple(METRICS))
-    tables = [{method.name: method for method in result.methods if not method.failures} for result in results]
+    metric = results[0].metric if metric is None else check_choice(metric, "metric", tuple(ALL_METRICS))
+    tables = [
+        {method.name: method for method in result.methods if not np.isnan(method.measures[metric]).any()}
+        for result in results
+    ]
     titles = {method.name: method.title for result in results for method in result.methods}
     common = [name for name in titles if all(name in table for table in tables)]
     if len(common) < 2:
         raise ValueError("comparisons have fewer than two methods in common that succeeded on every data set.")
     values = np.asarray([[float(table[name].measures[metric].mean()) for name in common] for table in tables])
-    ranks = ranks_of(values, greater_is_better=METRICS[metric].greater_is_better)
+    ranks = ranks_of(values, greater_is_better=ALL_METRICS[metric].greater_is_better)
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     values, ranks, names = values[:, order], ranks[:, order], [common[j] for j in order]
     mean_ranks, difference = ranks.mean(axis=0), critical_difference(len(names), len(results))

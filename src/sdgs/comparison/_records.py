@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sdgs._utils._version import __version__
 from sdgs.comparison._evaluation import ComparedData, Record
 from sdgs.comparison._splits import Split
-from sdgs.metrics import METRICS
+from sdgs.metrics import ALL_METRICS, METRICS
 from sdgs.persistence._atomic_write import write_atomically
 from sdgs.persistence._checkpoint import fingerprint
 
@@ -106,8 +106,8 @@ def _is_valid(record: Any, n_labels: int) -> bool:
     measures, labels = record["measures"], record["labels"]
     return (
         isinstance(measures, dict)
-        and set(measures) == set(METRICS)
-        and all(_is_number(value) for value in measures.values())
+        and set(METRICS) <= set(measures) <= set(ALL_METRICS)
+        and all(_is_number(value) or value != value for value in measures.values())  # some may be NaN
         and all(_is_number(record[name]) and record[name] >= 0 for name in ("fit_seconds", "predict_seconds"))
         and isinstance(labels, dict)
         and set(labels) == set(_LABEL_COUNTS)
