@@ -98,6 +98,8 @@ def compare(
     _check_outputs(output, fit_best, files)
     arguments = option.label_arguments(labels, labels_from, label_column)
     read = [_read(path, name, arguments, drop, format) for path, name in zip(files, _names_of(files), strict=True)]
+    if fit_best is not None:
+        _check_names_for_model(read[0].data)
     records = None if output is None or _is_page(output) else output / _RECORDS
     comparisons = {}
     for file in read:
@@ -281,6 +283,14 @@ def _write_page(output: Path, comparisons: Mapping[str, Any]) -> None:
     write_comparison_page(comparisons, page)
     size = filesize.decimal(page.stat().st_size)
     err().print(f"Wrote [bold]{escape(str(page))}[/] ({size}).", soft_wrap=True)
+
+
+def _check_names_for_model(data: Any) -> None:
+    """Check that a model file can hold the names of a file, before the comparison, which may take long."""
+    import sdgs
+    from sdgs.persistence.codecs._model_codec import check_storable
+
+    check_storable(sdgs.SDGSClassifier(), {"features": data.feature_names, "labels": data.label_names})
 
 
 def _fit_best(file: _File, comparison: Any, path: Path, jobs: int) -> None:
