@@ -73,14 +73,8 @@ def test_several_data_sets_have_ranks(tmp_path):
     named = {name: small() for name in ("one", "two", ODD[0])}
     page = write_comparison_page(named, tmp_path / "page.html").read_text()
     ranks = rows(page, "ranks")
-    assert [row[0] for row in ranks] == [
-        "one",
-        "two",
-        ODD[0],
-        "mean rank",
-        "p of Wilcoxon's test against the first, Holm",
-    ]
-    assert ranks[3][1:] == ["1.00", "2.00", "3.00"]
+    assert [row[:2] for row in ranks] == [["A", "1.00"], [ODD[0], "2.00"], ["C", "3.00"]]
+    assert [cell[-3:] for cell in ranks[0][3:]] == ["(1)"] * 3
     assert "CD = 1.91" in page
     assert [f'id="data-{i}"' in page for i in range(4)] == [True, True, True, False]
     other = make_comparison([make_result("else", [0.5, 0.5])])
@@ -124,6 +118,15 @@ def test_positions():
     assert points[0]["y"] < points[1]["y"] < points[2]["y"]  # from the top
     x = {point["number"]: point["x"] for point in points}  # logarithmic
     assert (x[3] - x[1]) / (x[2] - x[1]) == pytest.approx(np.log(4 / 0.3) / np.log(20 / 0.3), abs=1e-3)
+
+
+def test_circles_do_not_cover_each_other():
+    equal = make_comparison([make_result(name, [0.5, 0.5, 0.5]) for name in "abc"])
+    figure = times_figure(equal.summary())
+    x = [point["x"] for point in figure["points"]]
+    assert figure["moved"]
+    assert np.diff(x).min() > 2
+    assert not times_figure(small().summary())["moved"]
 
 
 def test_the_critical_difference_diagram():

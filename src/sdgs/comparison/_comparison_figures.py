@@ -9,6 +9,7 @@ from sdgs.comparison._comparison_result import MethodSummary
 from sdgs.comparison._method_ranks import MethodRanks
 
 _STEPS = (1, 2, 5, 10)
+_CIRCLE = (2.6, 6.0)  # width and height of a circle in percent of a figure of usual size
 _MARGIN = 0.06  # of an axis, on both sides
 
 
@@ -63,11 +64,26 @@ def times_figure(rows: Sequence[MethodSummary], unit: float = 100.0) -> dict[str
         }
         for (number, row), second in zip(shown, seconds, strict=True)
     ]
+    moved = _separate(points)
     return {
         "points": points,
+        "moved": moved,
         "x_ticks": _time_ticks(x_axis),
         "y_ticks": [(round(100 - position, 2), text) for position, text in y_axis.labelled_ticks()],
     }
+
+
+def _separate(points: list[dict[str, Any]]) -> bool:
+    """Move points that would cover an earlier one to the right; whether there are any."""
+    moved = False
+    for i, point in enumerate(points):
+        while any(
+            abs(point["x"] - other["x"]) < _CIRCLE[0] and abs(point["y"] - other["y"]) < _CIRCLE[1]
+            for other in points[:i]
+        ):
+            point["x"] = round(point["x"] + _CIRCLE[0] / 4, 2)
+            moved = True
+    return moved
 
 
 def _time_ticks(axis: Axis) -> list[tuple[float, str]]:

@@ -193,19 +193,25 @@ def _ranks(named: Mapping[str, Comparison]) -> dict[str, Any]:
         "conclusions": ranks.conclusions(),
         "metric": titled(ranks.metric, arrow=False),
         "figure": critical_difference_figure(ranks),
-        "titles": ranks.titles,
+        "names": ranks.dataset_names,
         "rows": _rank_rows(ranks),
-        "mean_ranks": [f"{rank:.2f}" for rank in ranks.mean_ranks],
-        "p_values": ["" if np.isnan(p) else format_p(float(p)) for p in ranks.wilcoxon_p_values],
         "friedman": f"{ranks.friedman.statistic:.2f}",
         "friedman_p": format_p(ranks.friedman.p_value_f),
         "difference": f"{ranks.critical_difference:.3f}",
     }
 
 
-def _rank_rows(ranks: MethodRanks) -> list[tuple[str, list[tuple[str, str]]]]:
+def _rank_rows(ranks: MethodRanks) -> list[dict[str, Any]]:
     unit, n = factor(ranks.metric), digits(ranks.metric)
     return [
-        (name, [(f"{unit * value:.{n}f}", f"{rank:g}") for value, rank in zip(values, row, strict=True)])
-        for name, values, row in zip(ranks.dataset_names, ranks.values.tolist(), ranks.ranks.tolist(), strict=True)
+        {
+            "title": title,
+            "mean_rank": f"{ranks.mean_ranks[j]:.2f}",
+            "p_value": "" if np.isnan(ranks.wilcoxon_p_values[j]) else format_p(float(ranks.wilcoxon_p_values[j])),
+            "cells": [
+                (f"{unit * value:.{n}f}", f"{rank:g}")
+                for value, rank in zip(ranks.values[:, j], ranks.ranks[:, j], strict=True)
+            ],
+        }
+        for j, title in enumerate(ranks.titles)
     ]
