@@ -18,7 +18,17 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("sdgs", "numpy", "scipy", "scikit-learn", "numba", "skglm", "celer", "scikit-multilearn-ng")
+PACKAGES = (
+    "sdgs",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "skglm",
+    "celer",
+    "iterative-stratification",
+    "scikit-multilearn-ng",
+)
 MIB = 1 << 20
 _LINUX = sys.platform == "linux"
 # None if peak memory can be measured.
