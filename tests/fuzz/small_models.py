@@ -36,6 +36,7 @@ from sdgs.methods import (
 )
 
 ARCHIVE = Path(__file__).parents[1] / "persistence" / "models"
+_SDGS_KINDS = ("kernel", "norm", "ridge", "search")
 N_FEATURES, LABELS = 5, ("x", "y", "z")
 FEATURES = tuple(f"f{j}" for j in range(N_FEATURES))
 
@@ -90,13 +91,13 @@ def fitted_estimators():
 
 @cache
 def estimator_contents():
-    """The files of these estimators."""
+    """The files of these estimators, and of those that earlier versions wrote."""
     with TemporaryDirectory() as folder:
         path, contents = Path(folder) / "model.sdgs", []
         for estimator in fitted_estimators():
             sdgs.save(estimator, path)
             contents.append(path.read_bytes())
-    return tuple(contents)
+    return (*contents, *_archived(sdgs=False))
 
 
 @cache
@@ -107,4 +108,10 @@ def model_contents():
         for model in fitted_models():
             model.save(path)
             contents.append(path.read_bytes())
-    return (*contents, *(path.read_bytes() for path in sorted(ARCHIVE.glob("v*.sdgs"))))
+    return (*contents, *_archived(sdgs=True))
+
+
+def _archived(*, sdgs):
+    """The files that earlier versions wrote: of SDGS, or of other estimators."""
+    paths = sorted(ARCHIVE.glob("v*.sdgs"))
+    return [path.read_bytes() for path in paths if (path.stem.partition("-")[2] in _SDGS_KINDS) == sdgs]

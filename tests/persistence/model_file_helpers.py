@@ -15,7 +15,7 @@ from sdgs.persistence.codecs._model_codec import FORMAT, VERSION
 
 def save_and_load(model, folder):
     path = folder / "model.sdgs"
-    model.save(path)
+    sdgs.save(model, path)
     return sdgs.load(path)
 
 
