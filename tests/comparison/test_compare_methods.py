@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 import sdgs
 from comparison_results import Constant
 from sdgs import metrics
+from sdgs.comparison import ComparisonError
+from sdgs.comparison._records import describe_parameters
 from sdgs.comparison._splits import make_splits
 
 GIVEN = {"often": Constant(0.5), "always": Constant(0.0)}
@@ -250,6 +253,7 @@ def test_a_comparison_continues_to_the_same_result(small, tmp_path):
         lambda text: text.replace('"fit_seconds"', '"seconds"'),
         lambda text: json.dumps({**json.loads(text), "fit_seconds": "1"}),
         lambda text: json.dumps({**json.loads(text), "fit_seconds": -1}),
+        lambda text: json.dumps({**json.loads(text), "fit_seconds": 10**400}),
         lambda text: json.dumps({**json.loads(text), "labels": {"both": [1], "samples": [1], "predicted": [1]}}),
         lambda text: json.dumps({**json.loads(text), "measures": {"f1": 0.5}}),
         lambda text: json.dumps({**json.loads(text), "warnings": [1]}),
@@ -289,6 +293,35 @@ def test_records_depend_on_data_parameters_and_splits(small, tmp_path):
     renamed = {"other name": Constant()}  # the same method, with the same records
     sdgs.compare(X, Y, methods=renamed, cv=2, random_state=0, folder=tmp_path)
     assert len(os.listdir(tmp_path)) == n_files
+
+
+def test_parameters_without_a_hash(small, tmp_path):
+    X, Y = small
+    local = {"local": Constant(warns=lambda: None)}
+    assert sdgs.compare(X, Y, methods=local, cv=2, random_state=0).best_method == "local"
+    with pytest.raises(ValueError, match=r"folder cannot be used.*the parameter warns of .*Constant is .*<lambda>"):
+        sdgs.compare(X, Y, methods=local, cv=2, random_state=0, folder=tmp_path)
+    described = describe_parameters(Constant(warns=np.mean, fails_with=[np.arange(3), {"a": Constant()}]))
+    assert described["warns"] == "numpy.mean"
+    assert described == describe_parameters(Constant(warns=np.mean, fails_with=[np.arange(3), {"a": Constant()}]))
+    for other in ([np.arange(4), {"a": Constant()}], [np.arange(3), {"a": Constant(0.4)}]):
+        assert described != describe_parameters(Constant(warns=np.mean, fails_with=other))
+
+
+class Killed(Constant):
+    def fit(self, X, y):  # noqa: ARG002
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")  # joblib's, about the process
+def test_a_process_that_is_killed(small, tmp_path):
+    X, Y = small
+    methods = {"fine": Constant(), "killed": Killed()}
+    with pytest.raises(ComparisonError, match="ended by the system, probably because memory ran out"):
+        sdgs.compare(X, Y, methods=methods, cv=2, random_state=0, folder=tmp_path, n_jobs=2)
+    methods.pop("killed")
+    assert sdgs.compare(X, Y, methods=methods, cv=2, random_state=0, folder=tmp_path, n_jobs=2).best_method == "fine"
 
 
 def test_failures_are_not_stored(small, tmp_path):

@@ -79,7 +79,7 @@ def compare(
         typer.Option(help="Fit the best method to the whole file, and write it to this model file (.sdgs)."),
     ] = None,
     seed: option.Seed = 0,
-    jobs: option.Jobs = -1,
+    jobs: option.Processes = -1,
     json: option.Json = False,
 ) -> None:
     """Compare methods on a file by cross-validation, or on several files by their ranks.
@@ -190,7 +190,7 @@ def _read(path: Path, name: str, arguments: Mapping[str, Any], drop: list[str] |
 def _compare_file(
     file: _File, methods: Any, metric: str, folds: int, repeats: int, seed: int, jobs: int, records: Path | None
 ) -> Any:
-    from sdgs.comparison import compare
+    from sdgs.comparison import ComparisonError, compare
 
     try:
         with progress_bar("Comparing", 1) as show:
@@ -207,7 +207,7 @@ def _compare_file(
                 label_names=file.data.label_names,
                 progress=lambda done, total, message: show(done / total, message),
             )
-    except ValueError as error:
+    except (ValueError, ComparisonError) as error:
         exit_with_error(f"{file.path}: {error}")
 
 

@@ -34,6 +34,9 @@ Format = Annotated[
     str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
+Processes = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of processes; -1 for one per core.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DataFile = Annotated[
     Path,

@@ -251,7 +251,7 @@ def _method_result(
         name=name,
         title=title,
         estimator=estimator,
-        parameters=of_splits[0]["parameters"],
+        parameters=describe_parameters(estimator),
         measures={
             key: np.asarray([record.get("measures", {}).get(key, np.nan) for record in of_splits])
             for key in ALL_METRICS

@@ -16,6 +16,10 @@ from sdgs.comparison._splits import Split
 Progress = Callable[[float, float, str], None]
 
 
+class ComparisonError(RuntimeError):
+    """A process of a comparison was ended from outside."""
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """One method on one split. ``path`` is the file of its record, if records are stored."""
@@ -85,9 +89,9 @@ def _evaluate(
         with closing(parallel(calls)) as results:
             yield from results
     except TerminatedWorkerError as error:
-        raise MemoryError(
+        raise ComparisonError(
             "A process that evaluated a method was ended by the system, probably because memory ran out. Use fewer "
-            "jobs or fewer samples, or leave out the method that needs most."
+            "jobs or fewer samples, or leave out the method that needs most. What is in the folder of records is kept."
         ) from error
 
 

@@ -6,7 +6,7 @@ stored: they are tried again.
 """
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +27,7 @@ from sdgs.persistence._atomic_write import write_atomically
 from sdgs.persistence._checkpoint import fingerprint
 
 _FORMAT = 1  # raise it if what is stored changes
+_NOT_STORABLE = "(without a hash)"
 _LABEL_COUNTS = ("both", "samples", "predicted")
 VERSIONS: Mapping[str, str] = {
     "sdgs": __version__,
@@ -52,13 +53,21 @@ def _describe(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(map(_describe, value))})"
     if isinstance(value, dict):
         return f"dict({', '.join(f'{_describe(key)}: {_describe(item)}' for key, item in value.items())})"
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        name = f"{value.__module__}.{value.__qualname__}"
-        return f"{name} {joblib.hash(value)}" if "<" in name else name  # a local function
+    if callable(value) and hasattr(value, "__qualname__"):  # a class or a function
+        name = f"{getattr(value, '__module__', '')}.{value.__qualname__}"
+        return name if "<" not in name else f"{name} {_hash(value)}"  # one that is local
     if isinstance(value, BaseEstimator):  # its parameters are parameters of what holds it
         parameters = ", ".join(f"{key}={_describe(item)}" for key, item in sorted(value.get_params(deep=False).items()))
         return f"{type(value).__module__}.{type(value).__qualname__}({parameters})"
-    return f"{type(value).__qualname__} {joblib.hash(value)}"
+    return f"{type(value).__qualname__} {_hash(value)}"
+
+
+def _hash(value: Any) -> str:
+    """A hash of the content, or a mark if there is none that would be the same in another process."""
+    try:
+        return str(joblib.hash(value))
+    except Exception:  # of any object's own code
+        return _NOT_STORABLE
 
 
 def hash_data(data: ComparedData) -> str:
@@ -78,6 +87,12 @@ class RecordFolder:
 
     def path(self, parameters: Mapping[str, str], split: Split) -> Path:
         """The file of the record of a method on a split."""
+        for name, text in parameters.items():
+            if _NOT_STORABLE in text:
+                raise ValueError(
+                    f"folder cannot be used, because a record could not be found again: the parameter {name} of "
+                    f"{parameters['class']} is {text.removesuffix(_NOT_STORABLE).strip()}. Use a function of a module."
+                )
         key = fingerprint(_FORMAT, sorted(VERSIONS.items()), self._data_hash, dict(parameters), *split)
         return self._folder / f"{key[:40]}.json"
 
@@ -118,7 +133,9 @@ def _is_valid(record: Any, n_labels: int) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # also of huge integers
 
 
 def _are_counts(values: Any, n_labels: int) -> bool:
