@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import sdgs
 from comparison_results import Constant
 from sdgs import metrics
-from sdgs.comparison import ComparisonError
+from sdgs.comparison import ComparisonError, default_methods
 from sdgs.comparison._records import describe_parameters
 from sdgs.comparison._splits import make_splits
 
@@ -54,6 +54,14 @@ def test_measures_are_those_of_each_split(small):
     tests = np.concatenate([test for _, test in splits])
     assert always.label_f1 == pytest.approx(metrics.evaluate_labels(Y[tests], np.ones_like(Y[tests]))["f1"])
     assert (result.n_samples, result.n_features, result.n_labels, result.test_share) == (60, 8, 4, 0.5)
+
+
+def test_a_default_method_is_fitted_to_the_training_samples(small):
+    X, Y = small
+    (result,) = sdgs.compare(X, Y, methods=["mlknn"], cv=2, random_state=0).methods
+    for i, (train, test) in enumerate(make_splits(csr_array(Y), n_splits=2, n_repeats=1, random_state=0)):
+        model = default_methods(X, Y, random_state=0)["mlknn"].fit(X[train], Y[train])
+        assert result.measures["f1"][i] == metrics.f1(Y[test], model.predict(X[test]))
 
 
 def test_every_sample_is_tested_once_per_repetition(small):

@@ -114,7 +114,7 @@ def test_positions():
     assert Axis([5.0, 5.0]).position(5) == pytest.approx(50)
     points = times_figure(small().summary())["points"]
     assert [point["number"] for point in points] == [1, 2, 3]
-    assert points[0]["x"] < points[2]["x"] < points[1]["x"]
+    assert 0 < points[0]["x"] < points[2]["x"] < points[1]["x"] < 100
     assert points[0]["y"] < points[1]["y"] < points[2]["y"]  # from the top
     x = {point["number"]: point["x"] for point in points}  # logarithmic
     assert (x[3] - x[1]) / (x[2] - x[1]) == pytest.approx(np.log(4 / 0.3) / np.log(20 / 0.3), abs=1e-3)
