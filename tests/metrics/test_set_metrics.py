@@ -59,6 +59,9 @@ def test_an_integer_weight_is_that_many_samples():
     assert list(actual) == list(metrics.ALL_METRICS)
     for name, value in expected.items():
         assert actual[name] == pytest.approx(value), name
+    by_label = metrics.evaluate_labels(true, pred, sample_weight=weight)
+    for name, values in metrics.evaluate_labels(*repeated[:2]).items():
+        np.testing.assert_allclose(by_label[name], values, err_msg=name)
 
 
 def test_the_registry_agrees_with_the_functions():

@@ -60,6 +60,8 @@ def evaluate(
       sdgs evaluate songs.sdgs new-songs.csv --label-column moods
       sdgs evaluate emotions.sdgs emotions-test.arff --measures macro_f1,ranking_loss,ndcg@3
     """
+    if measures and all_measures:
+        raise typer.BadParameter("give --measures or --all-measures, not both.", param_hint="--measures")
     asked = "all" if all_measures else split_commas(measures or "")
     evaluation = evaluate_file(load_model(model, jobs), file, format, label_column, asked)
     if json:

@@ -24,6 +24,7 @@ from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_n_jobs, check_seed
 from sdgs.estimators._base import ProbabilisticClassifier
 from sdgs.persistence.codecs._stored_fields import INTEGER, EstimatorField, OptionalField, RecordField
+from sdgs.selection._defaults import LOGISTIC_REGRESSION_ITERATIONS
 
 Array = NDArray[np.floating[Any]]
 MAX_SEED = int(np.iinfo(np.int32).max)
@@ -85,7 +86,7 @@ def fit_learner(
     """Fit a clone of ``estimator``, by default logistic regression, to the classes ``codes`` (n,)."""
     if codes.size == 0 or (codes == codes[0]).all():
         return FittedLearner(n_classes, None, int(codes[0]) if codes.size else 0)
-    learner = LogisticRegression() if estimator is None else clone(estimator)
+    learner = LogisticRegression(max_iter=LOGISTIC_REGRESSION_ITERATIONS) if estimator is None else clone(estimator)
     if seed is not None:
         names = [name for name in learner.get_params() if name.rpartition("__")[2] == "random_state"]
         learner.set_params(**dict.fromkeys(names, seed))

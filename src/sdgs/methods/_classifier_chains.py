@@ -57,8 +57,8 @@ class ClassifierChains(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without ``predict_proba``
-        the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
     n_chains : int, default=1
         Chains of the ensemble, whose probabilities are averaged; the literature has 10. Joint distributions are
         averaged before the decision.

@@ -26,7 +26,7 @@ class CompressedLabels(LinearMethod):
     The k labels are compressed to m random measurements, z = A y, each of which one ridge regression predicts. From
     the predictions h(x) of a sample a sparse vector of labels is decoded:
 
-    .. math:: \hat y = \arg\min_y \; \|h(x) - A y\|_2 \quad \text{s.t.} \quad \|y\|_0 \le s
+    .. math:: \min_y \; \|h(x) - A y\|_2 \quad \text{s.t.} \quad \|y\|_0 \le s
 
     A label is predicted if its entry is above ``threshold``. Use it for many labels, of which each sample has few: only
     m regressions are stored. :class:`PLST` and :class:`ReducedRankRidge` compress labels by learned
@@ -64,8 +64,8 @@ class CompressedLabels(LinearMethod):
     -----
     Scores are zero for labels that are not decoded, so that rankings beyond the first s labels are ties.
 
-    A fit costs a singular value decomposition of X; for sparse X an eigendecomposition of X X^T or X^T X, whichever is
-    smaller.
+    A fit costs a singular value decomposition of X; for sparse X an eigendecomposition of :math:`X X^T` or
+    :math:`X^T X`, whichever is smaller.
 
     References
     ----------

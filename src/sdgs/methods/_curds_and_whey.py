@@ -113,10 +113,11 @@ def _check_that_samples_suffice(decomposition: CentredSVD) -> None:
 class CurdsAndWhey(_CurdsAndWheyMethod):
     r"""Curds and whey (Breiman and Friedman, 1997): regressions whose fits are shrunk by canonical correlations.
 
-    Least squares of each label, as 0 and 1, gives scores :math:`\hat y`. In canonical coordinates T y of the labels,
-    which are uncorrelated, each coordinate is shrunk by a factor d that depends on how well it is predicted:
+    Least squares of each label, as 0 and 1, gives scores h(x). In canonical coordinates T y of the labels, which are
+    uncorrelated, each coordinate is shrunk by a factor d that depends on how well it is predicted. With the means m of
+    the labels, the corrected scores are
 
-    .. math:: \tilde y = \bar y + T^{-1} \operatorname{diag}(d) \, T (\hat y - \bar y)
+    .. math:: f(x) = m + T^{-1} \operatorname{diag}(d) \, T (h(x) - m)
 
     With canonical correlation c, and r the share of features per sample,
 
@@ -132,8 +133,8 @@ class CurdsAndWhey(_CurdsAndWheyMethod):
         The factors by generalised cross-validation, which the authors recommend, or those of an infinite population.
     alpha : float, default=0.0
         Penalty of ridge regressions in place of least squares, necessary if there are not more samples than features.
-        Then r is the trace of the hat matrix H divided by n, and c^2 is y^T H y for a canonical coordinate of norm 1.
-        d by ``"gcv"`` may exceed 1 then, because ridge regressions are shrunk already.
+        Then r is the trace of the hat matrix H divided by n, and :math:`c^2` is :math:`y^T H y` for a canonical
+        coordinate of norm 1. d by ``"gcv"`` may exceed 1 then, because ridge regressions are shrunk already.
     threshold : float, default=0.5
 
     Attributes
@@ -153,8 +154,8 @@ class CurdsAndWhey(_CurdsAndWheyMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller. The features' scale matters only with ``alpha``.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller. The features' scale matters only with ``alpha``.
 
     References
     ----------

@@ -30,8 +30,8 @@ class HOMER(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without ``predict_proba``
-        the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
     branching_factor : int, default=3
         Groups that a group is split into; the literature has 2 to 8.
     clustering : {"balanced", "random"}, default="balanced"

@@ -121,9 +121,9 @@ class LabelPowerset(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic function
-        for two sets.
+        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic
+        function for two sets.
     decision : {"set", "marginals", "f1"}, default="set"
         The most probable set, which is best for the share of samples whose labels are all right; all labels with a
         probability above one half, best for the Hamming loss; or the set with the largest expected F1 (Dembczynski et
@@ -155,11 +155,10 @@ class LabelPowerset(ProblemTransformation):
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sdgs.datasets import make_composite_digits
     >>> from sdgs.methods import LabelPowerset
     >>> digits = make_composite_digits(300, max_labels=2, random_state=0)
-    >>> model = LabelPowerset(LogisticRegression(max_iter=1000), decision="f1").fit(digits.X / 16, digits.Y)
+    >>> model = LabelPowerset(decision="f1").fit(digits.X / 16, digits.Y)
     >>> model.label_sets_.shape
     (55, 10)
     """

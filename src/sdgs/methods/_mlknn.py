@@ -16,10 +16,11 @@ class MLkNN(ProbabilisticClassifier):
 
     Let c be the number of a sample's K nearest neighbours that have a label. The label's posterior probability is
 
-    .. math:: P(H \mid c) = \frac{P(H) P(c \mid H)}{P(H) P(c \mid H) + P(\bar H) P(c \mid \bar H)}
+    .. math:: P(y = 1 \mid c) = \frac{P(y = 1) \, P(c \mid y = 1)}
+              {P(y = 1) \, P(c \mid y = 1) + P(y = 0) \, P(c \mid y = 0)}
 
-    where H means that the sample has the label. Prior and likelihoods are smoothed frequencies in the training samples,
-    and a training sample is not its own neighbour. The label is predicted if the posterior is above one half.
+    where y = 1 means that the sample has the label. Prior and likelihoods are smoothed frequencies in the training
+    samples, and a training sample is not its own neighbour. The label is predicted if the posterior is above one half.
 
     Parameters
     ----------

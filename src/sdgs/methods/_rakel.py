@@ -56,10 +56,10 @@ def _averages_marginals(model: Any) -> bool:
 class RAkEL(ProblemTransformation):
     r"""Random k-labelsets: label powersets of small random sets of labels (Tsoumakas, Katakis and Vlahavas, 2011).
 
-    Each of M label powersets predicts the labels of one small set :math:`R_i`. A label is predicted if more than half
-    of the powersets of sets that contain it predict it:
+    Each of M label powersets predicts labels :math:`h_i(x)` among those of one small set :math:`R_i`. Label j is
+    predicted if more than half of the powersets of sets that contain it predict it:
 
-    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in \hat{y}_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
+    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in h_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
 
     Use it where labels depend on each other, but too many label sets occur for :class:`LabelPowerset`. With all labels
     in one set it is label powerset, with one label per set binary relevance.
@@ -67,9 +67,9 @@ class RAkEL(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic function
-        for two classes.
+        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic
+        function for two classes.
     labelset_size : int, default=3
         Labels in each set, at most k; the k of the method's name.
     n_labelsets : int or "auto", default="auto"
@@ -100,12 +100,10 @@ class RAkEL(ProblemTransformation):
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sdgs.datasets import make_composite_digits
     >>> from sdgs.methods import RAkEL
     >>> digits = make_composite_digits(300, max_labels=2, random_state=0)
-    >>> base = LogisticRegression(max_iter=1000)
-    >>> model = RAkEL(base, average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
+    >>> model = RAkEL(average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
     >>> len(model.labelsets_)
     20
     """

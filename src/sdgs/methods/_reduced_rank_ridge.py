@@ -79,8 +79,8 @@ class ReducedRankRidge(_ReducedRankMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller.
 
     References
     ----------

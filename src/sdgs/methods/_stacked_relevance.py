@@ -36,8 +36,9 @@ class StackedRelevance(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner of the first stage; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner of the first stage; None for :class:`~sklearn.linear_model.LogisticRegression` with
+        ``max_iter=1000``. Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a
+        probability.
     final_estimator : classifier or None, default=None
         The binary base learner of the second stage; None for ``estimator``.
     passthrough : bool, default=False

@@ -9,9 +9,11 @@ neither ``__setstate__`` of an estimator nor anything that a file names is calle
 import importlib
 import inspect
 import math
+import numbers
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -117,11 +119,9 @@ class Encoder:
                 stacklevel=4,
             )
             parameters["random_state"] = None
+        whose = "" if name in SDGS_CLASSES else f" of {name}"
         encoded = {
-            key: encode(
-                value, f"the parameter {key}{'' if name in SDGS_CLASSES else f' of {name}'}", self._encode_other
-            )
-            for key, value in parameters.items()
+            key: encode(value, f"the parameter {key}{whose}", self._encode_other) for key, value in parameters.items()
         }
         if name in self.classes:
             return encoded
@@ -199,7 +199,7 @@ class Decoder:
             raise ValueError(f"this version of {kind.__name__} has no parameter {min(unknown)!r}.")
         parameters = {name: decode(value, self._decode_other) for name, value in content.items()}
         n_jobs = parameters.get("n_jobs")
-        if isinstance(n_jobs, int) and n_jobs > _MAX_THREADS:
+        if isinstance(n_jobs, numbers.Integral) and n_jobs > _MAX_THREADS:
             raise ValueError(f"n_jobs is {n_jobs}. A model file may ask for at most {_MAX_THREADS} threads.")
         if kind is Pipeline:
             parameters.setdefault("steps", [])  # those of a fitted pipeline are attributes
@@ -249,6 +249,7 @@ class Decoder:
                 setattr(estimator, name, one.decode(content[name], f"{prefix}{name}", source))
 
 
+@cache
 def _default_parameters(kind: Any) -> dict[str, Any]:
     """The encoded defaults of the parameters that have one which a file can hold."""
     defaults = {}
