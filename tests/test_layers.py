@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",  # names that load on first use
     "experiments",
     "report",
+    "comparison",
     "model_files",
     "methods",
     "estimators",

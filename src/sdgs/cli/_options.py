@@ -34,6 +34,9 @@ Format = Annotated[
     str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
+Processes = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of processes; -1 for one per core.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DataFile = Annotated[
     Path,
@@ -64,28 +67,26 @@ def split_names(values: list[str] | None) -> list[str]:
     return [name for text in values or [] for name in split_commas(text)]
 
 
-def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = ()) -> None:
+def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = (), hint: str = "--output") -> None:
     """Reject an output file that cannot be written, has another suffix, or would overwrite an input."""
     if suffixes and (output.suffix.lower() not in suffixes or output.is_dir()):
         *others, last = suffixes
         ending = f"{', '.join(others)} or {last}" if others else last
-        raise typer.BadParameter(f"{output} must be a file that ends in {ending}.", param_hint="--output")
+        raise typer.BadParameter(f"{output} must be a file that ends in {ending}.", param_hint=hint)
     if output.is_dir() or output.resolve() in [path.resolve() for path in inputs]:
-        raise typer.BadParameter(
-            f"{output} is a folder or one of the input files. Name another file.", param_hint="--output"
-        )
+        raise typer.BadParameter(f"{output} is a folder or one of the input files. Name another file.", param_hint=hint)
     if output.exists() and not os.access(output, os.W_OK):
-        raise typer.BadParameter(f"{output} is read-only. Name another file.", param_hint="--output")
+        raise typer.BadParameter(f"{output} is read-only. Name another file.", param_hint=hint)
     if output.exists() and not output.is_file():  # a device or a pipe, which is not replaced
         return
     folder = Path(os.path.realpath(output)).parent if output.is_symlink() else output.parent
     if not folder.is_dir():
-        raise typer.BadParameter(f"the folder {folder} does not exist. Create it first.", param_hint="--output")
+        raise typer.BadParameter(f"the folder {folder} does not exist. Create it first.", param_hint=hint)
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         problem = f"cannot write to the folder {folder} ({error.strerror}). Name another folder."
-        raise typer.BadParameter(problem, param_hint="--output") from None
+        raise typer.BadParameter(problem, param_hint=hint) from None
 
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")

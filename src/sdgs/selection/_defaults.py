@@ -112,6 +112,9 @@ EXACT_CHAIN_LABELS = 10  # up to which inference is exact by default; budget: 10
 MAX_EXACT_CHAIN_LABELS = 15  # budget: 1.3 s for 500 samples of Yeast, with 14 labels
 MAX_KMEANS_ITERATIONS = 20  # of HOMER; Mulan's, not measured again
 
+# --- Comparison of methods -------------------------------------------------------------------------------------------
+MAX_COMPARED_SECONDS = 600.0  # estimated time of one fit, above which a method is compared only if named; budget
+
 # --- Stratified splits -----------------------------------------------------------------------------------------------
 # Labels of eleven training sets, 5 and 10 folds, relative to published iterative stratification, whose folds may differ
 # in size: the difference in label distribution (LD) is 1.01 and 1.08 with exact sizes and no exchange, 0.66 and 0.77
