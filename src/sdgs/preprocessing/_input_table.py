@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 Array = NDArray[Any]
 FORMS = ("numbers", "booleans", "dates", "strings", "lists")
 _DATE_DTYPE = np.dtype("datetime64[us]")
+_NUMBERS = (numbers.Real, decimal.Decimal)
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported for them
 
 
@@ -171,7 +172,7 @@ def _from_series(name: str, series: Any) -> InputColumn:
     is_missing = np.asarray(series.isna())
     if kind in "biuf" and not isinstance(dtype, np.dtype):  # pandas' own numbers, which have missing entries
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return _checked_numbers(name, "booleans" if kind == "b" else "numbers", values)
+        return InputColumn(name, "booleans" if kind == "b" else "numbers", values)
     cells = series.to_numpy(dtype=object)
     if is_missing.any():
         cells = np.where(is_missing, None, cells)
@@ -185,7 +186,7 @@ def _from_numpy(name: str, values: Array) -> InputColumn:
         raise ValueError(f"column {name!r} is a masked array with masked entries. Fill them with None or NaN first.")
     kind = values.dtype.kind
     if kind in "iuf":
-        return _checked_numbers(name, "numbers", values.astype(np.float64))
+        return InputColumn(name, "numbers", values.astype(np.float64))
     if kind == "b":
         return InputColumn(name, "booleans", values.astype(np.float64))
     if kind == "M":
@@ -196,12 +197,6 @@ def _from_numpy(name: str, values: Array) -> InputColumn:
     if kind in "UTO":
         return _from_objects(name, values.tolist())
     raise ValueError(f"column {name!r} has dtype {values.dtype}, complex or bytes, which cannot be encoded.")
-
-
-def _checked_numbers(name: str, form: str, values: Array) -> InputColumn:
-    if np.isinf(values).any():
-        raise ValueError(f"column {name!r} contains infinity. Replace it, by NaN where the value is missing.")
-    return InputColumn(name, form, values)
 
 
 def _checked_dates(name: str, values: Array) -> Array:
@@ -220,7 +215,7 @@ def _checked_dates(name: str, values: Array) -> Array:
 
 
 def _from_objects(name: str, cells: list[Any]) -> InputColumn:
-    """A column of objects of any types, all of which must be alike, except that numbers beside strings are strings."""
+    """A column of objects of any types, all alike, or else strings, numbers, booleans and dates, which are text then."""
     types = set(map(type, cells))
     if not types <= {str, type(None)}:
         cells = [None if _is_missing(cell) else cell for cell in cells]
@@ -232,8 +227,8 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         return InputColumn(name, "numbers", np.full(len(cells), np.nan))
     if all(issubclass(of_cell, bool | np.bool_) for of_cell in types):
         return InputColumn(name, "booleans", _as_floats(name, cells))
-    if all(issubclass(of_cell, numbers.Real | decimal.Decimal | np.bool_) for of_cell in types):
-        return _checked_numbers(name, "numbers", _as_floats(name, cells))
+    if all(issubclass(of_cell, _NUMBERS) and not issubclass(of_cell, bool) for of_cell in types):
+        return InputColumn(name, "numbers", _as_floats(name, cells))
     if all(issubclass(of_cell, datetime.date | np.datetime64) for of_cell in types):
         return InputColumn(name, "dates", _as_dates(name, cells))
     if all(issubclass(of_cell, datetime.timedelta) for of_cell in types):
@@ -241,7 +236,7 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         return InputColumn(name, "numbers", _as_floats(name, seconds))
     if all(issubclass(of_cell, list | tuple | set | frozenset | np.ndarray) for of_cell in types):
         return InputColumn(name, "lists", _as_objects(_as_lists(name, cells)))
-    readable = str | numbers.Real | decimal.Decimal | datetime.date | np.datetime64 | np.bool_
+    readable = (str, *_NUMBERS, datetime.date, np.datetime64, np.bool_)
     for of_cell in types:
         if not issubclass(of_cell, readable):
             raise ValueError(
@@ -287,12 +282,16 @@ def _as_lists(name: str, cells: list[Any]) -> Iterator[tuple[str, ...] | None]:
 
 
 def _as_text(value: Any) -> str:
-    """A value as a category: whole numbers without decimals, so that 3 and 3.0 are the same."""
-    if isinstance(value, str):
+    """A cell as text, the same for all types in which a table may have it: 3 and 3.0 are "3"."""
+    if isinstance(value, str | bool | np.bool_):
         return str(value)
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+    if isinstance(value, datetime.date | np.datetime64):
+        return str(_as_dates("", [value]).tolist()[0])
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"a column has an integer that is too large for float64: {str(value)[:20]}...") from None
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def as_strings(column: InputColumn) -> list[str | None]:
@@ -310,6 +309,8 @@ def as_strings(column: InputColumn) -> list[str | None]:
 def as_numbers(column: InputColumn) -> Array:
     """The entries as float64; NaN where they are missing or no number."""
     if column.form in ("numbers", "booleans"):
+        if np.isinf(column.values).any():
+            raise ValueError(f"column {column.name!r} contains infinity. Replace it, by NaN where it is missing.")
         return column.values
     if column.form == "strings":
         return np.array([_number(text) for text in column.values])
