@@ -24,6 +24,7 @@ from sdgs._utils._validation import (
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
@@ -41,6 +42,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    EncodingMixin,
     AuditingMixin,
     ExplainingMixin,
     PredictionExplainingMixin,
@@ -77,6 +79,7 @@ class SDGSModel(
     @with_callbacks  # type: ignore[untyped-decorator]
     @blas_on_one_thread()
     def _validate_and_fit(self, X: Any, y: Any) -> None:
+        self._check_encode_of(X)
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
             callback_context = self._init_callback_context(max_subtasks=2)
@@ -250,6 +253,7 @@ class SDGSModel(
 
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
+        self._check_encode()
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))

@@ -111,19 +111,35 @@ def _names_and_columns(X: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _from_array(X: Any) -> InputTable:
-    if (getattr(X, "ndim", 1) == 1 and isinstance(X, Sequence | np.ndarray)) or hasattr(X, "iloc"):
-        _reject_texts(X)
+    reject_texts(X)
     X = check_array(X, dtype=None, ensure_all_finite=False)
     columns = tuple(read_column(f"x{j}", X[:, j]) for j in range(X.shape[1]))
     return InputTable(columns, int(X.shape[0]), is_named=False)
 
 
-def _reject_texts(X: Any) -> None:
-    if len(X) and all(isinstance(value, str) for value in X):
+def reject_texts(X: Any) -> None:
+    """Raise an error for a list or another 1-D array of strings."""
+    is_one_dimensional = isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1
+    if is_one_dimensional and len(X) and all(isinstance(value, str) for value in X):
         raise ValueError(
             "Expected 2D array, got 1D array of strings instead. Texts are a column of a table, which has a name: "
             'pandas.DataFrame({"text": texts}).'
         )
+
+
+def columns_to_encode(X: Any) -> tuple[str, ...]:
+    """The columns of a table that are neither numbers nor booleans; of a mapping all columns."""
+    names, raw_columns = _names_and_columns(X)
+    if isinstance(X, Mapping):
+        return tuple(map(str, names))
+    pairs = zip(map(str, names), raw_columns, strict=True)
+    return tuple(name for name, raw in pairs if not _is_numeric(name, raw))
+
+
+def _is_numeric(name: str, raw: Any) -> bool:
+    if getattr(getattr(raw, "dtype", None), "kind", "O") in "biuf":
+        return True
+    return not hasattr(raw, "cat") and read_column(name, raw).form in ("numbers", "booleans")
 
 
 def read_column(name: str, raw: Any) -> InputColumn:
