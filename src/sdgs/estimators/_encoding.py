@@ -58,9 +58,11 @@ class EncodingMixin:
 
     def _is_encoded(self: Any, X: Any) -> bool:
         """Whether an array has encoded samples already, as those of steps that encode a table once."""
-        shape = getattr(X, "shape", ())
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         is_named = hasattr(self.encoder_, "feature_names_in_")
-        return not is_table(X) and is_named and len(shape) == 2 and shape[1] == len(self.encoder_.get_feature_names_out())
+        return (
+            not is_table(X) and is_named and len(shape) == 2 and shape[1] == len(self.encoder_.get_feature_names_out())
+        )
 
     @property
     def _encoded_feature_names(self) -> NDArray[Any] | None:

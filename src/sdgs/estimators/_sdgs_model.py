@@ -93,7 +93,9 @@ class SDGSModel(
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
 
     def _fit(self, X: Any, labels: Any) -> None:
-        """``X`` is an array, or the samples of a distributed one."""
+        """``X`` is an array, or the samples of a distributed one, which are not encoded."""
+        if isinstance(X, Samples):
+            self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
@@ -227,15 +229,15 @@ class SDGSModel(
         feature_names, label_names : sequence of str, optional
             Names for the columns of ``X`` and ``y`` if those were arrays without names. The loaded model has them as
             ``feature_names_`` and ``label_names_``, and keeps them when it is saved again. ``sdgs predict`` finds
-            columns by them.
+            columns by them. Names of features are not used if the model has an ``encoder_``, which names them.
 
         Raises
         ------
         ModelFileError
             If the file cannot hold all of the model: a subclass, classes or column names that are neither strings nor
-            numbers, columns of ``y`` with an unusual dtype, more than 1024 threads as ``n_jobs``; or if a name in
-            ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks parameters and names before the
-            training.
+            numbers, columns of ``y`` with an unusual dtype, text that a function encodes, more than 1024 threads as
+            ``n_jobs``; or if a name in ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks
+            parameters and names before the training.
 
         Notes
         -----
@@ -245,8 +247,9 @@ class SDGSModel(
         """
         check_is_fitted(self)
         self._check_parameters()
+        own_names = getattr(self, "feature_names_", None) if feature_names is None else feature_names
         names = {
-            "features": getattr(self, "feature_names_", None) if feature_names is None else feature_names,
+            "features": own_names if self.encoder_ is None else None,
             "labels": getattr(self, "label_names_", None) if label_names is None else label_names,
         }
         save_model(self, Path(path), names)

@@ -231,7 +231,7 @@ def _checked_dates(name: str, values: Array) -> Array:
 
 
 def _from_objects(name: str, cells: list[Any]) -> InputColumn:
-    """A column of objects of any types, all alike, or else strings, numbers, booleans and dates, which are text then."""
+    """A column of objects, all alike, or else strings, numbers, booleans and dates, which are text then."""
     types = set(map(type, cells))
     if not types <= {str, type(None)}:
         cells = [None if _is_missing(cell) else cell for cell in cells]
