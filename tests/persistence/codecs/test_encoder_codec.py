@@ -98,6 +98,15 @@ def change(name, **changes):
     return lambda document, _: column(document, name)["encoder"].update(changes)
 
 
+def change_words(change):
+    def replace(document, arrays):
+        del document
+        terms = arrays["encoder1.word"].tobytes().split(b"\n")
+        arrays["encoder1.word"] = np.frombuffer(b"\n".join(change(terms)), dtype=np.uint8)
+
+    return replace
+
+
 def replace_words(text):
     def replace(document, arrays):
         del document
@@ -152,6 +161,8 @@ FORGED = {
     "no words": replace_words(b""),
     "an empty word": replace_words(b"\na"),
     "unsorted words": replace_words(b"b\na"),
+    "reversed words": change_words(lambda terms: terms[::-1]),
+    "a word twice": change_words(lambda terms: [terms[0], *terms[:-1]]),
     "no text": replace_words(b"\xff\xfe"),
     "no array": lambda _, arrays: arrays.pop("encoder1.word"),
     "another array": lambda _, arrays: arrays.update({"encoder2.word": arrays["encoder1.word"]}),
