@@ -200,9 +200,9 @@ def test_all_encoders_come_back(table, text):
     except ValueError:
         assume(False)
     arrays = {}
-    document = encode_encoder(encoder, arrays)
+    document = encode_encoder(encoder, "", arrays)
     checked = CheckedArrays(arrays)
-    loaded = decode_encoder(document, checked)
+    loaded = decode_encoder(document, "", checked)
     checked.check_all_taken()
     assert_same(encoder._encoding, loaded._encoding)
     assert_same(encoder.transform(table), loaded.transform(table))
