@@ -35,6 +35,7 @@ LAYERS = (
     "coding",
     "decomposition",
     "datasets",
+    "preprocessing",
     "metrics",
     "model_selection",
     "persistence",
