@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 MISSING_WORDS = {"", "?", "na", "n/a", "nan", "null", "none"}
 TRUE_WORDS, FALSE_WORDS = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
 _FEATURE_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}  # shorter words may be categories
+MAX_TYPO_SHARE = 0.1  # of a column of numbers; a column with more text is not one
 _NOT_A_NUMBER = "not a number"
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 

@@ -8,13 +8,14 @@ from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import arff_dataset, read_arff
 from sdgs.datasets.readers._column_selection import join_names, match_columns
-from sdgs.datasets.readers._csv_parquet import open_table
 from sdgs.datasets.readers._formats import TABLE_FORMATS, check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import LabelGuess
 from sdgs.datasets.readers._mulan_meka import has_label_count, match_label_names, meka_labels, read_label_names
 from sdgs.datasets.readers._open import COMPRESSION_SUFFIXES, MAX_BYTES, display_name
+from sdgs.datasets.readers._open_table import open_table
 from sdgs.datasets.readers._svmlight import load_svmlight
-from sdgs.datasets.readers._table_dataset import guess_labels_of, table_dataset
+from sdgs.datasets.readers._table_dataset import table_dataset
+from sdgs.datasets.readers._table_labels import guess_labels_of
 
 
 def read(
@@ -91,7 +92,7 @@ def read(
         return _read_arff(check_not_stdin(path), labels, xml, drop, max_bytes)
     if labels is None and xml is not None:
         labels = read_label_names(Path(xml))
-    with open_table(path, format_, max_bytes) as source:
+    with open_table(path, format_, max_bytes, whole=True) as source:
         return table_dataset(source, labels, drop, label_column)
 
 
