@@ -186,7 +186,8 @@ def test_a_model_of_one_format_reads_another(tmp_path, write_file):
 plain_texts = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=12
 )  # line breaks and quotes among them; csv.writer does not quote a carriage return
-latin_texts = st.text(st.sampled_from("abc äöüß€é;,|\t\"'\n12.,-%"), max_size=12)
+# No two of these characters in Windows-1252 are one in UTF-8, as those of "ß€" are.
+latin_texts = st.text(st.sampled_from("abc äöüßé;,|\t\"'\n12.,-%"), max_size=12)
 
 
 def number_texts(decimal, group):

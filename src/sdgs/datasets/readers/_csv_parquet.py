@@ -65,10 +65,18 @@ class CsvSource(TableSource):
         finally:
             csv.field_size_limit(previous_limit)
 
+    def _take(self, records: Iterator[tuple[int, list[str]]], n_rows: int) -> Iterator[tuple[int, list[str]]]:
+        """The next records: so many, or fewer if their text is long."""
+        last = self._stream.n_characters + self._block_bytes
+        for record in islice(records, n_rows):
+            yield record
+            if self._stream.n_characters > last:
+                return
+
     def blocks(self, columns: Sequence[str]) -> Iterator[RowBlock]:
         width, column_of = len(self.names), {name: i for i, name in enumerate(self.names)}
         records = self._records()
-        while block := list(islice(records, max(self._block_cells // width, 1))):
+        while block := list(self._take(records, max(self._block_cells // width, 1))):
             for line, record in block:
                 if len(record) != width:
                     raise DataFileError(

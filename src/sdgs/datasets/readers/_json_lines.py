@@ -23,7 +23,7 @@ class JsonLinesSource(TableSource):
 
     def __init__(self, stream: Stream, max_bytes: int | None, block_bytes: int, *, whole: bool) -> None:
         super().__init__(block_bytes)
-        self.name, self._stream, self._block_bytes = stream.name, stream, max(block_bytes, 1)
+        self.name, self._stream = stream.name, stream
         lines = ((number, line) for number, line in enumerate(read_lines(stream, max_bytes), 1) if line.strip())
         first = list(lines) if whole else list(_take(lines, self._block_bytes))
         if not first:

@@ -40,7 +40,7 @@ class Stream:
     """The bytes of a file. The first bytes, not the name, decide whether it is decompressed, and how."""
 
     def __init__(self, raw: Any, name: str) -> None:
-        self.name, self._counter = name, _CountingReader(raw)
+        self.name, self.n_characters, self._counter = name, 0, _CountingReader(raw)
         file = io.BufferedReader(self._counter, buffer_size=1 << 16)
         first_bytes = file.peek(6)
         decompress = next((open_ for magic, open_ in _DECOMPRESSORS.items() if first_bytes.startswith(magic)), None)
@@ -160,14 +160,14 @@ def _is_read_error(error: Exception) -> bool:
 
 def read_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
     """Lines of text with their line ends."""
-    text, size, number = stream.text(), 0, 0
+    text, number = stream.text(), 0
     try:
         while line := text.readline(_MAX_LINE_LENGTH + 1):
             number += 1
-            size += len(line)
+            stream.n_characters += len(line)
             if len(line) > _MAX_LINE_LENGTH:
                 raise DataFileError(f"{stream.name}, line {number}: longer than {_MAX_LINE_LENGTH} characters.")
-            stream.check_size(size, max_bytes)
+            stream.check_size(stream.n_characters, max_bytes)
             yield stream.unescape(line)
     except UnicodeError as error:
         raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None

@@ -63,7 +63,7 @@ class TableSource:
     separator: str = ""  # of CSV
 
     def __init__(self, block_bytes: int) -> None:
-        self._block_cells = block_bytes // _BYTES_PER_CELL
+        self._block_bytes, self._block_cells = max(block_bytes, 1), block_bytes // _BYTES_PER_CELL
 
     def blocks(self, columns: Sequence[str]) -> Iterator[RowBlock]:
         """All rows, with these columns."""
