@@ -31,7 +31,8 @@ LabelColumn = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
+    str | None,
+    typer.Option("--format", "-f", help="arff, csv, tsv, parquet, xlsx, jsonl or svmlight. Default: by the suffix."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -39,7 +40,7 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="ARFF, svmlight, CSV or Parquet file, compressed or not; - for standard input.",
+        help="ARFF, svmlight, CSV, Excel, JSON lines or Parquet file, compressed or not; - for standard input.",
         allow_dash=True,
     ),
 ]

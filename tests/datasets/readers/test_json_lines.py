@@ -42,6 +42,17 @@ def test_blocks_ignore_keys_that_come_late(write_file):
     assert texts.tolist() == [*(f"t{i}" for i in range(50)), None]
 
 
+def test_a_column_that_no_object_has(write_file):
+    formats = read_table(write_file(LINES, "rows.jsonl")).formats
+    path = write_file('{"x": 4}\n', "new.jsonl")
+    with pytest.warns(UserWarning, match="that the file does not have are missing values: 'customer.age'"):
+        (block,) = read_table_blocks(path, formats=formats)
+    assert block.X.columns["x"].tolist() == [4]
+    assert block.X.columns["text"].tolist() == [None]
+    with pytest.raises(DataFileError, match="6 of the 6 features of the model are missing"):
+        list(read_table_blocks(write_file('{"y": 4}\n', "new.jsonl"), formats=formats))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

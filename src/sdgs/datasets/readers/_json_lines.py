@@ -21,6 +21,8 @@ class JsonLinesSource(TableSource):
     an object are flattened by one level: ``{"customer": {"plan": "pro"}}`` is the column ``customer.plan``.
     """
 
+    absent_is_missing = True
+
     def __init__(self, stream: Stream, max_bytes: int | None, block_bytes: int, *, whole: bool) -> None:
         super().__init__(block_bytes)
         self.name, self._stream = stream.name, stream

@@ -78,10 +78,10 @@ def read_blocks(
     with_labels : bool, default=False
         Whether to read the labels as ``Y``. Then the file must have all of them.
     label_column : str, optional
-        The column of a CSV or Parquet file that lists the labels, if they have no columns of their own.
+        The column of a table that lists the labels, if they have no columns of their own.
     keep : sequence of str, default=()
-        Columns of a CSV or Parquet file to return as text: names or patterns.
-    format : {"arff", "csv", "tsv", "parquet", "svmlight"}, optional
+        Columns of a table to return as text: names or patterns.
+    format : {"arff", "csv", "tsv", "parquet", "xlsx", "jsonl", "svmlight"}, optional
         Default: by the suffix.
     block_bytes : int, default=2097152
         Approximate number of bytes of text per block.
@@ -166,8 +166,12 @@ def _column_indices(features: Sequence[str], names: Sequence[str], file: str) ->
 
 
 def _warn_ignored(kind: str, names: Sequence[str], file: str) -> None:
+    _warn(f"{kind} that the model does not know are ignored", names, file)
+
+
+def _warn(what: str, names: Sequence[str], file: str) -> None:
     if names:
-        warnings.warn(f"{file}: {kind} that the model does not know are ignored: {join_names(names)}.", stacklevel=4)
+        warnings.warn(f"{file}: {what}: {join_names(names)}.", stacklevel=5)
 
 
 def _table_blocks(
@@ -181,7 +185,12 @@ def _table_blocks(
 ) -> Iterator[Block]:
     if list(source.names) != list(features):
         source.check_several_columns()
-    _column_indices(features, source.names, source.name)
+    absent = set(features) - set(source.names) if source.absent_is_missing else set()
+    if 0 < len(absent) < len(features):
+        _warn("features of the model that the file does not have are missing values", sorted(absent), source.name)
+    else:
+        absent = set()
+    _column_indices([name for name in features if name not in absent], source.names, source.name)
     list_column = [] if label_column is None else [match_list_column(source, label_column)]
     label_columns = list(labels) if with_labels and not list_column else []
     _check_label_columns(source, label_columns)

@@ -61,6 +61,7 @@ class TableSource:
     name: str
     names: tuple[str, ...]
     separator: str = ""  # of CSV
+    absent_is_missing: bool = False  # whether a column that the file does not have has only missing values
 
     def __init__(self, block_bytes: int) -> None:
         self._block_bytes, self._block_cells = max(block_bytes, 1), block_bytes // _BYTES_PER_CELL
@@ -82,7 +83,7 @@ class TableSource:
 
     def check_several_columns(self) -> None:
         """Raise an error if there is only one column, which means that the delimiter was not recognised."""
-        if len(self.names) == 1:
+        if len(self.names) == 1 and self.separator:
             raise DataFileError(
                 f"{self.name}: there is only one column, named {abbreviate(self.names[0])}. Separate columns by a "
                 "comma, a semicolon, a tab or a vertical bar."
