@@ -109,6 +109,8 @@ def run_command(line, folder):
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         return
     words = shlex.split(line, comments=True)
+    if words[1] == "fit":  # each page makes the models that it names
+        (folder / dict(zip(words, words[1:], strict=False)).get("-o", "model.sdgs")).unlink(missing_ok=True)
     arguments, output = (words[:-2], words[-1]) if ">" in words else (words, None)
     result = CliRunner().invoke(app, arguments[1:])
     assert result.exit_code == 0, f"{line}\n{result.output}"

@@ -163,6 +163,8 @@ def _complete_fit(command, rng):
     command.arguments += ["--jobs", "1"]
     if chance(rng, 0.5):
         command.arguments += ["--set", pick(rng, _SETTINGS)]
+    if chance(rng, 0.7):
+        command.arguments.append("--force")
     _set_output(command, "new.sdgs", rng)
 
 

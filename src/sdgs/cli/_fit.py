@@ -12,7 +12,7 @@ import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, format_sizes, out, print_json, spinner
+from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_json, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
@@ -39,8 +39,10 @@ def fit(
         Path | None, typer.Option(help="File with labels to evaluate the model on.", exists=True, dir_okay=False)
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated.")
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated. See below."),
     ] = None,
+    force: option.Force = False,
     seed: option.Seed = 0,
     jobs: option.Jobs = -1,
     json: option.Json = False,
@@ -53,10 +55,38 @@ def fit(
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
       sdgs fit songs.csv --label-column moods
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
+
+    \b
+    Parameters for --set, and their defaults; with --cv those marked * choose among several values, as in
+    --set "alphas=(0.05, 0.1)":
+      alpha=0.1             * (alphas) weight of the group penalty: more, and fewer labels take part in a code
+      at_least_one=auto     a sample without a label gets its most probable one
+      checkpoint=None       a folder from which an interrupted fit continues
+      cv=3                  number of folds of cross-validation
+      decision=expected     how labels are decided: expected, threshold, thresholds, share, top, or a number
+      gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
+      huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
+      max_iter=100          maximum number of training sweeps
+      metric=f1             what decisions and choices optimise: f1, accuracy or hamming_loss
+      n_components=4        * dimension of a label's subspace
+      n_landmarks=auto      maximum number of landmarks of a kernel
+      penalty=auto          * (penalties) the ridge penalty
+      readout=ridge         how labels are read: ridge, or norm as in the paper; not with --cv
+      residual_size=0.0001  size of the sparse residual in training: a number or a share of entries
+      scaling=auto          auto, rows, columns, idf (for words) or None
+      solver=brp            brp (random projections) or svd
+      threshold=0.1         for readout=norm: minimum norm of a predicted label; not with --cv
+      tol=0.01              when training stops
+      budget=10             only with --cv: maximum cost, in fits with the default parameters
+      max_rows=3000         only with --cv: maximum number of samples that candidates are evaluated on
+      n_averaged=3          only with --cv: maximum number of averaged candidates
+      time_limit=None       only with --cv: maximum time in seconds
+      verbose=0             only with --cv: 1 for one line per candidate
     """
     times = [perf_counter()]
     output = output or Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
     option.check_output(output, suffixes=(".sdgs",))
+    option.check_not_existing(output, force)
     model = build_model(cv, settings or [], seed, jobs)
     with spinner(f"Reading {file}"):
         from sdgs.datasets import read
@@ -112,8 +142,8 @@ def _json_content(
         "labels": list(data.label_names),
         "dropped": dict(data.dropped),
         "seconds": seconds,
-        "parameters": {name: repr(value) for name, value in model.get_params().items()},
-        "best_params": getattr(model, "best_params_", None),
+        "parameters": {name: json_value(value) for name, value in model.get_params().items()},
+        "best_params": json_value(getattr(model, "best_params_", None)),
         "chosen": fitted_parameters(model),
         "test": None if evaluation is None else {"samples": evaluation.samples, "measures": evaluation.measures},
     }

@@ -5,7 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import count, escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
+from sdgs.cli._console import (
+    count,
+    escape,
+    format_percent,
+    format_sizes,
+    json_value,
+    make_table,
+    note,
+    out,
+    print_json,
+    spinner,
+)
+from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._models import describe_scaling, fitted_parameters, load_model, print_fitted_parameters
 
 MAX_LABELS = 20_000  # of `sdgs fit`: with 300 samples 10,000 labels take a minute, and time grows with both
@@ -105,6 +117,7 @@ def _print_dataset(file: Path, content: dict[str, Any], data: Any, guess: Any, o
     print_dropped(data.dropped)
     counters = note_counters(data)
     options["--drop"] = ",".join(filter(None, [options["--drop"], *map(_as_pattern, counters)]))
+    note_samples_and_labels(file, data)
     if content["samples_with_missing_labels"]:
         out().print(f"{content['samples_with_missing_labels']:,} samples have missing labels.")
     if guess is not None:
@@ -191,7 +204,7 @@ def _print_model(file: Path, json: bool) -> None:
     model = named.model
     defaults = type(model)().get_params()
     changed = {
-        name: repr(value) for name, value in model.get_params().items() if name != "n_jobs" and value != defaults[name]
+        name: value for name, value in model.get_params().items() if name != "n_jobs" and value != defaults[name]
     }
     if json:
         print_json(
@@ -200,7 +213,7 @@ def _print_model(file: Path, json: bool) -> None:
                 "features": len(named.features),
                 "labels": list(named.labels),
                 "feature_names": list(named.features),
-                "parameters": changed,
+                "parameters": json_value(changed),
                 "chosen": fitted_parameters(model),
             }
         )
@@ -210,6 +223,6 @@ def _print_model(file: Path, json: bool) -> None:
         f"{len(named.labels):,} labels"
     )
     out().print(f"Labels: {_join(named.labels)}", soft_wrap=True)
-    parameters = ", ".join(f"{name}={value}" for name, value in changed.items())
+    parameters = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     out().print(f"Parameters that differ from their defaults: {escape(parameters) or 'none'}", soft_wrap=True)
     print_fitted_parameters(model)

@@ -52,6 +52,7 @@ DataHome = Annotated[
     typer.Option(help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Random seed.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 Shape = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.")]
 
 
@@ -87,6 +88,18 @@ def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = ()) ->
     except OSError as error:
         problem = f"cannot write to the folder {folder} ({error.strerror}). Name another folder."
         raise typer.BadParameter(problem, param_hint="--output") from None
+
+
+def check_not_existing(output: Path, force: bool) -> None:
+    """Reject a file that exists, unless it is to be replaced.
+
+    For files that cannot be made again from others in a moment: models and data. Pages, pictures and predictions are
+    replaced.
+    """
+    if output.is_file() and not force:
+        raise typer.BadParameter(
+            f"{output} exists. Name another file, or replace it with --force.", param_hint="--output"
+        )
 
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import sdgs
 from sdgs.cli._console import exit_with_error, note, progress_bar
+from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._info import MAX_LABELS
 
 _CONSTANTS = {"none": None, "true": True, "false": False}
-_MAX_LABELS_NAMED = 10
 
 
 def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
@@ -67,14 +67,7 @@ def samples_with_labels(data: Any, file: Path) -> tuple[Any, Any, NDArray[np.int
             f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
             f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
         )
-    for count, problem in (
-        (0, "no sample has these labels, which cannot be learnt"),
-        (len(Y), "all samples have these labels, which carry no information"),
-    ):
-        names = [name for name, n in zip(data.label_names, counts, strict=True) if n == count]
-        if names and len(names) < len(data.label_names):
-            more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
-            note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
+    note_samples_and_labels(file, data)
     X = data.X if complete.all() else data.X[complete]
     return X, csr_array(Y), np.flatnonzero(complete)
 
