@@ -33,6 +33,7 @@ LAYERS = (
     "coding",
     "decomposition",
     "datasets",
+    "preprocessing",
     "metrics",
     "persistence",
     "selection._defaults",

@@ -24,6 +24,7 @@ from sdgs._utils._validation import (
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.persistence.codecs._model_codec import save_model
@@ -41,6 +42,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    EncodingMixin,
     AuditingMixin,
     ExplainingMixin,
     PredictionExplainingMixin,
@@ -77,6 +79,7 @@ class SDGSModel(
     @with_callbacks  # type: ignore[untyped-decorator]
     @blas_on_one_thread()
     def _validate_and_fit(self, X: Any, y: Any) -> None:
+        self._check_encode_of(X)
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
             callback_context = self._init_callback_context(max_subtasks=2)
@@ -90,7 +93,9 @@ class SDGSModel(
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
 
     def _fit(self, X: Any, labels: Any) -> None:
-        """``X`` is an array, or the samples of a distributed one."""
+        """``X`` is an array, or the samples of a distributed one, which are not encoded."""
+        if isinstance(X, Samples):
+            self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
@@ -224,15 +229,15 @@ class SDGSModel(
         feature_names, label_names : sequence of str, optional
             Names for the columns of ``X`` and ``y`` if those were arrays without names. The loaded model has them as
             ``feature_names_`` and ``label_names_``, and keeps them when it is saved again. ``sdgs predict`` finds
-            columns by them.
+            columns by them. Names of features are not used if the model has an ``encoder_``, which names them.
 
         Raises
         ------
         ModelFileError
             If the file cannot hold all of the model: a subclass, classes or column names that are neither strings nor
-            numbers, columns of ``y`` with an unusual dtype, more than 1024 threads as ``n_jobs``; or if a name in
-            ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks parameters and names before the
-            training.
+            numbers, columns of ``y`` with an unusual dtype, text that a function encodes, more than 1024 threads as
+            ``n_jobs``; or if a name in ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks
+            parameters and names before the training.
 
         Notes
         -----
@@ -242,14 +247,16 @@ class SDGSModel(
         """
         check_is_fitted(self)
         self._check_parameters()
+        own_names = getattr(self, "feature_names_", None) if feature_names is None else feature_names
         names = {
-            "features": getattr(self, "feature_names_", None) if feature_names is None else feature_names,
+            "features": own_names if self.encoder_ is None else None,
             "labels": getattr(self, "label_names_", None) if label_names is None else label_names,
         }
         save_model(self, Path(path), names)
 
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
+        self._check_encode()
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))

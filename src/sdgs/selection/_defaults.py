@@ -28,6 +28,19 @@ SCALING_MARGIN = 0.05  # F1 by which "columns" must win: on sums it gains 0.03 i
 PREVIEW_COLUMNS = 2048  # most relevant columns of the scaling preview; budget
 PREVIEW_ROWS = 1000  # samples of the preview that `sdgs info` shows; budget
 
+# --- Tables with text, categories and dates ---------------------------------------------------------------------------
+# CV with SDGSClassifier on eight tables: support tickets, descriptions of Debian packages with their tags, films with
+# genres, cars, penguins, weather, diamonds and computers.
+MAX_CATEGORIES = 40  # different values of a category; more of them with spaces are text
+MIN_CATEGORY_REPEATS = 2  # samples per different value, below which a column is not a category
+MIN_CATEGORY_COUNT = 2  # samples with a category that gets its own column; 1, 2 and 5 are within 0.1 on package tags
+MIN_TERM_COUNT = 2  # texts with a term that is kept; 1 was worse by 0.7 on package tags, with three times the terms
+MAX_TERMS = 30_000  # of a kind in a column of texts, the most frequent ones; budget
+# Groups of so many characters are counted only where words are not separated by spaces, or texts are single words:
+# beside words they gained 0.0 on tickets and lost 0.3 on package tags, with nine times as many features.
+CHARACTER_NGRAMS = (2, 4)
+MAX_SPARSE_DENSITY = 0.3  # a table with a smaller share of non-zeros is sparse: scikit-learn's ColumnTransformer
+
 # --- Landmark kernel -------------------------------------------------------------------------------------------------
 # n // 4, clipped to [500, 2000]. On text more gained nothing in CV. On dense samples a fit of SDGSClassifier then takes
 # 1.5 to 2.2 times its time without a kernel; 1000 in place of 500 gained 0.2 on digits, -0.1 on Scene, -0.6 on Yeast.

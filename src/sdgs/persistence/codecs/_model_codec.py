@@ -26,6 +26,12 @@ from sdgs.persistence._container import (
     reason_of,
     write,
 )
+from sdgs.persistence.codecs._encoder_codec import (
+    decode_encoder,
+    decode_encoder_parameters,
+    encode_encoder,
+    encode_encoder_parameters,
+)
 from sdgs.persistence.codecs._json_values import (
     check_bool,
     check_fields,
@@ -39,6 +45,7 @@ from sdgs.persistence.codecs._json_values import (
     is_name,
 )
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
+from sdgs.preprocessing import TableEncoder
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
 from sdgs.readout._out_of_fold import OutOfFold
@@ -102,13 +109,14 @@ def load_model(path: Path, classes: Sequence[Any]) -> Any:
 
 def _encode_model(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     arrays: dict[str, NDArray[Any]] = {}
-    names = getattr(model, "feature_names_in_", None)
+    encoder = model.encoder_
+    names = None if encoder is not None else getattr(model, "feature_names_in_", None)
     document = {
         "class": type(model).__name__,
         "parameters": _encode_parameters(model),
         "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "features": {
-            "number": int(model.n_features_in_),
+            "number": int(model.n_features_in_) if encoder is None else len(encoder.get_feature_names_out()),
             "names": None if names is None else [encode(str(name), "a feature name") for name in names],
         },
         "target": _encode_target(model),
@@ -134,14 +142,16 @@ def _encode_model(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays["out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
+    if encoder is not None:
+        document["encoder"] = encode_encoder(encoder, arrays)
     return document, arrays
 
 
 def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
-    given_names = None
-    if isinstance(document, dict) and "names" in document:
-        given_names = document["names"]
-        document = {name: value for name, value in document.items() if name != "names"}
+    given_names = encoder = None
+    if isinstance(document, dict):
+        given_names, encoder = document.get("names"), document.get("encoder")
+        document = {name: value for name, value in document.items() if name not in ("names", "encoder")}
     _, parameters, output, features, target, pipelines, readout, search = check_fields(
         document, "class", "parameters", "output", "features", "target", "pipelines", "readout", "search"
     )
@@ -149,6 +159,7 @@ def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
     if output is not None:
         model.set_output(transform=check_choice(output, "output", ("default", "pandas", "polars")))
     p = _decode_features(model, features, arrays.n_bytes)
+    _decode_encoder(model, encoder, p, arrays)
     k = math.prod(arrays.shape("pipeline0.ranks"))
     _decode_target(model, target, k)
     if given_names is not None:
@@ -186,6 +197,19 @@ def _decode_features(model: Any, content: Any, n_bytes: int) -> int:
             raise ValueError(f"it does not have {p} feature names.")
         model.feature_names_in_ = np.array(names, dtype=object)
     return p
+
+
+def _decode_encoder(model: Any, content: Any, p: int, arrays: CheckedArrays) -> None:
+    """The encoder of tables, if there is one, which makes the ``p`` features."""
+    model.encoder_ = None
+    if content is None:
+        return
+    model.encoder_ = encoder = decode_encoder(content, arrays)
+    if len(encoder.get_feature_names_out()) != p or hasattr(model, "feature_names_in_"):
+        raise ValueError(f"its encoder does not make {p} features, or these have other names.")
+    model.n_features_in_ = encoder.n_features_in_
+    if hasattr(encoder, "feature_names_in_"):
+        model.feature_names_in_ = encoder.feature_names_in_
 
 
 def _decode_search(model: Any, content: Any) -> None:
@@ -227,6 +251,12 @@ def _encode_parameters(model: Any) -> dict[str, Any]:
             stacklevel=4,
         )
         parameters["random_state"] = None
+    if isinstance(parameters["encode"], TableEncoder):
+        encoder = {"encoder": encode_encoder_parameters(parameters.pop("encode"))}
+        return {
+            **{name: encode(value, f"the parameter {name}") for name, value in parameters.items()},
+            "encode": encoder,
+        }
     return {name: encode(value, f"the parameter {name}") for name, value in parameters.items()}
 
 
@@ -237,11 +267,17 @@ def _decode_parameters(kind: Any, content: Any) -> Any:
     unknown = set(content) - (set(kind._get_param_names()) - set(_NOT_STORED))
     if unknown:
         raise ValueError(f"this version of {kind.__name__} has no parameter {min(unknown)!r}.")
-    model = kind(**{name: decode(value) for name, value in content.items()})
+    model = kind(**{name: _decode_parameter(value) for name, value in content.items()})
     model._check_parameters()
     if model.n_jobs is not None and model.n_jobs > _MAX_THREADS:
         raise ValueError(f"n_jobs is {model.n_jobs}. A model file may ask for at most {_MAX_THREADS} threads.")
     return model
+
+
+def _decode_parameter(value: Any) -> Any:
+    if isinstance(value, dict) and set(value) == {"encoder"}:
+        return decode_encoder_parameters(value["encoder"])
+    return decode(value)
 
 
 def _encode_target(model: Any) -> dict[str, Any]:
