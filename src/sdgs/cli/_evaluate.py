@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -50,8 +50,6 @@ def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_colu
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
     from scipy.sparse import csr_array
 
-    from sdgs import metrics
-
     true_blocks, predicted_blocks = [], []
     size = file.stat().st_size if file.is_file() else None
     with progress_bar(f"Predicting {file}", size) as show:
@@ -59,7 +57,13 @@ def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_colu
             true_blocks.append(Y)
             predicted_blocks.append(csr_array(named.predict_labels(X).astype(np.int8)))
             show(position, "")
-    true, predicted = stack_rows(true_blocks), stack_rows(predicted_blocks)
+    return evaluate_predictions(named, stack_rows(true_blocks), stack_rows(predicted_blocks))
+
+
+def evaluate_predictions(named: NamedModel, true: Any, predicted: Any) -> Evaluation:
+    """Compare label matrices."""
+    from sdgs import metrics
+
     columns = {name: values.tolist() for name, values in metrics.evaluate_labels(true, predicted).items()}
     by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
     return Evaluation(true.shape[0], metrics.evaluate(true, predicted), by_label)

@@ -30,6 +30,13 @@ LabelColumn = Annotated[
     str | None, typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
+Text = Annotated[list[str] | None, typer.Option("--text", help="Columns to use as free text: names or patterns.")]
+Category = Annotated[list[str] | None, typer.Option("--category", help="Columns to use as categories.")]
+Number = Annotated[
+    list[str] | None,
+    typer.Option("--number", help="Columns to use as numbers; cells that are not numbers are missing values."),
+]
+Date = Annotated[list[str] | None, typer.Option("--date", help="Columns to use as dates.")]
 Format = Annotated[
     str | None,
     typer.Option("--format", "-f", help="arff, csv, tsv, parquet, xlsx, jsonl or svmlight. Default: by the suffix."),

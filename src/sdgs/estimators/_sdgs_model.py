@@ -216,7 +216,9 @@ class SDGSModel(
             return csr_array(cleaned).astype(original.dtype)
         return namespace(original).astype(cleaned, original.dtype)
 
-    def save(self, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
+    def save(
+        self, path: str | Path, *, feature_names: Any = None, label_names: Any = None, column_formats: Any = None
+    ) -> None:
         """Write the fitted model to one file, which :func:`sdgs.load` reads; no pickle.
 
         The loaded model has the same parameters and fitted attributes, and its predictions are equal to the last digit.
@@ -230,6 +232,9 @@ class SDGSModel(
             Names for the columns of ``X`` and ``y`` if those were arrays without names. The loaded model has them as
             ``feature_names_`` and ``label_names_``, and keeps them when it is saved again. ``sdgs predict`` finds
             columns by them. Names of features are not used if the model has an ``encoder_``, which names them.
+        column_formats : dict from names to ColumnFormat, optional
+            How the columns of files are read: ``formats`` of the table that :func:`sdgs.datasets.read_table` returned,
+            in the order of the columns of ``X``. The loaded model has them as ``column_formats_``.
 
         Raises
         ------
@@ -252,7 +257,8 @@ class SDGSModel(
             "features": own_names if self.encoder_ is None else None,
             "labels": getattr(self, "label_names_", None) if label_names is None else label_names,
         }
-        save_model(self, Path(path), names)
+        own_formats = getattr(self, "column_formats_", None) if column_formats is None else column_formats
+        save_model(self, Path(path), names, own_formats)
 
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""

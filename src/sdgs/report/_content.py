@@ -170,7 +170,7 @@ def _changed_parameters(model: Any) -> dict[str, str]:
     defaults = type(model)().get_params()
     changed = {
         name: value
-        for name, value in model.get_params().items()
+        for name, value in model.get_params(deep=False).items()
         if name != "n_jobs" and repr(value) != repr(defaults[name])
     }
     return {str(name): str(value) for name, value in {**changed, **getattr(model, "best_params_", {})}.items()}

@@ -113,6 +113,7 @@ def read_table_blocks(
     *,
     formats: Mapping[str, ColumnFormat],
     labels: Sequence[str] = (),
+    ignored: Sequence[str] = (),
     with_labels: bool = False,
     label_column: str | None = None,
     keep: Sequence[str] = (),
@@ -128,6 +129,8 @@ def read_table_blocks(
     formats : dict from names to ColumnFormat
         The columns, and how each is read: ``formats`` of the :class:`Table` that the model was trained on. A cell that
         does not fit is an error that names its line.
+    ignored : sequence of str
+        Other columns that are known, and are ignored without a warning.
     format : {"csv", "tsv", "parquet", "xlsx", "jsonl"}, optional
         Default: by the suffix.
 
@@ -149,7 +152,7 @@ def read_table_blocks(
         return Table(tuple(formats), columns, formats=dict(formats), name=Path(source.name).name)
 
     with open_table(path, format_, None, block_bytes) as source:
-        yield from _table_blocks(source, list(formats), parse, labels, with_labels, label_column, keep)
+        yield from _table_blocks(source, list(formats), parse, labels, with_labels, label_column, keep, ignored)
 
 
 def _column_indices(features: Sequence[str], names: Sequence[str], file: str) -> list[int]:
@@ -182,6 +185,7 @@ def _table_blocks(
     with_labels: bool,
     label_column: str | None,
     keep: Sequence[str],
+    ignored: Sequence[str] = (),
 ) -> Iterator[Block]:
     if list(source.names) != list(features):
         source.check_several_columns()
@@ -195,7 +199,7 @@ def _table_blocks(
     label_columns = list(labels) if with_labels and not list_column else []
     _check_label_columns(source, label_columns)
     kept = match_columns(keep, source.names, source.name, "column to keep")
-    known = {*features, *labels, *list_column, *kept, ""}
+    known = {*features, *labels, *list_column, *kept, *ignored, ""}
     _warn_ignored("columns", [name for name in source.names if name not in known], source.name)
     separators, warned = usable_separators(labels), False
     for rows in source.blocks(list(dict.fromkeys([*features, *label_columns, *list_column, *kept]))):

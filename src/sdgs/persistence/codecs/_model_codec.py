@@ -8,7 +8,8 @@ import json
 import math
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs._utils._version import __version__
+from sdgs.datasets.readers._column_format import ColumnFormat
 from sdgs.persistence._container import (
     CONTENT_ERRORS,
     CheckedArrays,
@@ -53,13 +55,16 @@ from sdgs.readout._out_of_fold import OutOfFold
 FORMAT = "sdgs-model"
 VERSION = 1
 _CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
+_OPTIONAL_FIELDS = ("names", "encoder", "column_formats")
 _NOT_STORED = ("checkpoint",)  # a file does not decide where a program writes
 _MAX_THREADS = 1024  # that a file may ask for
 _MAX_FEATURES_WITHOUT_ARRAYS = 1 << 20  # if all subspaces are empty, no array has a column per feature
 
 
-def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
-    """Write a fitted model, and the names of its ``features`` and ``labels`` where they are not None."""
+def save_model(
+    model: Any, path: Path, names: dict[str, Any], column_formats: Mapping[str, ColumnFormat] | None = None
+) -> None:
+    """Write a fitted model, and the names of its ``features`` and ``labels`` and formats where they are not None."""
     kind = _check_class(model)
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist. Create it first.")
@@ -67,6 +72,8 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     given_names = {what: list(values) for what, values in names.items() if values is not None}
     if given_names:
         document["names"] = given_names
+    if column_formats is not None:
+        document["column_formats"] = {name: asdict(format_) for name, format_ in column_formats.items()}
     try:
         _decode_model(kind, document, CheckedArrays(arrays))
     except CONTENT_ERRORS as error:
@@ -74,7 +81,7 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     write(path, FORMAT, VERSION, __version__, document, arrays)
 
 
-def check_storable(model: Any, names: dict[str, Sequence[str]]) -> None:
+def check_storable(model: Any, names: Mapping[str, Sequence[str]]) -> None:
     """Raise the errors of :func:`save_model` that are known before the model is fitted: about parameters and names."""
     kind = _check_class(model)
     try:
@@ -148,10 +155,10 @@ def _encode_model(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
-    given_names = encoder = None
+    given_names = encoder = formats = None
     if isinstance(document, dict):
-        given_names, encoder = document.get("names"), document.get("encoder")
-        document = {name: value for name, value in document.items() if name not in ("names", "encoder")}
+        given_names, encoder, formats = (document.get(name) for name in _OPTIONAL_FIELDS)
+        document = {name: value for name, value in document.items() if name not in _OPTIONAL_FIELDS}
     _, parameters, output, features, target, pipelines, readout, search = check_fields(
         document, "class", "parameters", "output", "features", "target", "pipelines", "readout", "search"
     )
@@ -160,6 +167,11 @@ def _decode_model(kind: Any, document: Any, arrays: CheckedArrays) -> Any:
         model.set_output(transform=check_choice(output, "output", ("default", "pandas", "polars")))
     p = _decode_features(model, features, arrays.n_bytes)
     _decode_encoder(model, encoder, p, arrays)
+    if formats is not None:
+        model.column_formats_ = _decode_column_formats(formats)
+        used = [] if model.encoder_ is None else [c.name for c in model.encoder_.columns_ if c.kind != "drop"]
+        if not set(used) <= set(model.column_formats_) or (not used and len(model.column_formats_) != p):
+            raise ValueError("it does not have the format of each of its columns.")
     k = math.prod(arrays.shape("pipeline0.ranks"))
     _decode_target(model, target, k)
     if given_names is not None:
@@ -210,6 +222,14 @@ def _decode_encoder(model: Any, content: Any, p: int, arrays: CheckedArrays) -> 
     model.n_features_in_ = encoder.n_features_in_
     if hasattr(encoder, "feature_names_in_"):
         model.feature_names_in_ = encoder.feature_names_in_
+
+
+def _decode_column_formats(content: Any) -> dict[str, ColumnFormat]:
+    """How the columns of tables are read."""
+    if not isinstance(content, dict) or not content or not all(map(is_name, content)):
+        raise ValueError("the formats of its columns have no names.")
+    fields = ("kind", "decimal", "others_missing")
+    return {name: ColumnFormat(*check_fields(values, *fields)) for name, values in content.items()}
 
 
 def _decode_search(model: Any, content: Any) -> None:
