@@ -16,11 +16,12 @@ from sdgs.metrics import evaluate
 def test_fit_gives_the_same_model_as_the_estimator(run, songs, tmp_path):
     result = run(
         *("fit", songs / "train.csv", "--labels", "is_calm,is_sad", "-l", "is_[[]odd]", "--test", songs / "test.csv"),
+        *("--drop", "id,title"),
         *("--set", "alpha=0.2", "--set", "n_components=2", "--set", "huber=None", "--seed", "3", "--json"),
     )
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
-    assert content["dropped"]["id"] == "'a0' in line 2 is not a number"
+    assert content["dropped"] == {"id": "dropped, as requested", "title": "dropped, as requested"}
     assert [path.name for path in tmp_path.iterdir()] == ["train.sdgs"]
     train, test = (read(songs / f"{part}.csv", labels=["is_*"]) for part in ("train", "test"))
     model = SDGSClassifier(2, alpha=0.2, random_state=3).fit(train.X, train.Y)
@@ -35,7 +36,7 @@ def test_fit_gives_the_same_model_as_the_estimator(run, songs, tmp_path):
         "penalty": model.penalty_,
         "read_from": list(model.read_from_),
     }
-    assert json.loads(run("info", songs / "train.csv", "-l", "is_*", "--json").stdout)["scaling"] == model.scaling_
+    assert json.loads(run("info", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--json").stdout)["scaling"] == model.scaling_
 
 
 def test_one_column_that_lists_labels(run, songs):
@@ -61,7 +62,7 @@ def test_one_column_that_lists_labels(run, songs):
 def test_the_test_file_is_checked_before_the_training(run, songs, tmp_path):
     (tmp_path / "other.csv").write_text("x,is_calm\n1,1\n")
     with mock.patch.object(SDGSClassifier, "fit", side_effect=AssertionError):
-        result = run("fit", songs / "train.csv", "-l", "is_*", "--test", "other.csv")
+        result = run("fit", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--test", "other.csv")
     assert result.exit_code == 1
     assert "other.csv: 6 of the 6 features of the model are missing" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
