@@ -96,12 +96,13 @@ class SDGSClassifier(SDGSModel):
 
         - dense, some feature negative in more than 20 % of its entries: ``"columns"``;
         - other dense samples: ``"rows"``, which suits sums such as images, unless ``"columns"`` is better by 5 points
-          of F1 in a preview, as for measurements in different units;
+          of F1 in a preview, as for measurements in different units. If a single column has more than half of the sum
+          of squares it is the other way round;
         - sparse and complete: ``"idf"`` or ``"rows"``, whichever is better in the preview;
         - sparse with missing entries: ``"rows"``.
 
         The preview is a cross-validated ridge regression on the samples alone. With ``readout="norm"`` there is no
-        preview: ``"rows"`` for dense and ``"idf"`` for sparse samples.
+        preview: the first of these for dense, and ``"idf"`` for sparse samples.
     encode : "auto", TableEncoder or None, default="auto"
         How a DataFrame with text, categories or dates becomes numbers. ``"auto"``: by a
         :class:`sdgs.preprocessing.TableEncoder` if it has a column that is neither numbers nor booleans, else it is

@@ -139,7 +139,8 @@ def columns_to_encode(X: Any) -> tuple[str, ...]:
 def _is_numeric(name: str, raw: Any) -> bool:
     if getattr(getattr(raw, "dtype", None), "kind", "O") in "biuf":
         return True
-    return not hasattr(raw, "cat") and read_column(name, raw).form in ("numbers", "booleans")
+    is_categorical = hasattr(raw, "cat") and hasattr(raw, "iloc")
+    return not is_categorical and read_column(name, raw).form in ("numbers", "booleans")
 
 
 def read_column(name: str, raw: Any) -> InputColumn:

@@ -179,16 +179,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if has_names and table.is_named:
             return table
         name = type(self).__name__
+        if len(table.columns) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {name} is expecting {self.n_features_in_} features as input."
+            )
         if has_names:
             warnings.warn(
                 f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=3
             )
         elif table.is_named:
             warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=3)
-        if len(table.columns) != self.n_features_in_:
-            raise ValueError(
-                f"X has {len(table.columns)} features, but {name} is expecting {self.n_features_in_} features as input."
-            )
         return self._encoding.renamed(table)
 
     @property
