@@ -36,7 +36,10 @@ def test_fit_gives_the_same_model_as_the_estimator(run, songs, tmp_path):
         "penalty": model.penalty_,
         "read_from": list(model.read_from_),
     }
-    assert json.loads(run("info", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--json").stdout)["scaling"] == model.scaling_
+    assert (
+        json.loads(run("info", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--json").stdout)["scaling"]
+        == model.scaling_
+    )
 
 
 def test_one_column_that_lists_labels(run, songs):
@@ -99,7 +102,7 @@ def test_fit_leaves_out_samples_with_missing_labels(run, tmp_path):
     assert result.exit_code == 1
     assert "no positive entry" in result.stderr
     (tmp_path / "data.csv").write_text("x,a\n1,\n2,\n")
-    assert "nothing to learn from" in run("fit", "data.csv", "-l", "a").stderr
+    assert "nothing to learn from" in run("fit", "data.csv", "-l", "a", "--force").stderr
 
 
 def test_labels_from_a_file(run, songs, tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import escape, make_table, note, out
+from sdgs.cli._console import escape, exit_with_error, make_table, note, out
 
 _MAX_COLUMNS_SHOWN = 30
 
@@ -127,6 +127,15 @@ def new_encoder(data: TrainingData) -> Any:
     from sdgs.preprocessing import TableEncoder
 
     return TableEncoder(kinds=data.kinds or None)
+
+
+def fit_encoder(data: TrainingData, columns: dict[str, NDArray[Any]]) -> tuple[Any, Any]:
+    """A fitted encoder, and the encoded columns."""
+    encoder = new_encoder(data)
+    try:
+        return encoder, encoder.fit_transform(columns)
+    except ValueError as error:
+        exit_with_error(f"{data.name}: {error} On the command line: --text, --category, --number or --date COLUMN.")
 
 
 def used_formats(data: TrainingData, encoder: Any) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import sdgs
 from sdgs.cli._console import exit_with_error, note, progress_bar
 from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._info import MAX_LABELS
-from sdgs.cli._table_data import TableSamples, TrainingData, new_encoder
+from sdgs.cli._table_data import TableSamples, TrainingData, fit_encoder, new_encoder
 
 _CONSTANTS = {"none": None, "true": True, "false": False}
 
@@ -90,11 +90,7 @@ def prepare_samples(model: Any, data: TrainingData, X: Any) -> TrainingSamples:
         return TrainingSamples(X, X, tuple(data.feature_names))
     if data.kinds:
         model.set_params(encode=new_encoder(data))
-    encoder = new_encoder(data)
-    try:
-        matrix = encoder.fit_transform(X.columns)
-    except ValueError as error:
-        exit_with_error(f"{data.name}: {error}")
+    encoder, matrix = fit_encoder(data, X.columns)
     return TrainingSamples(X.columns, matrix, tuple(map(str, encoder.get_feature_names_out())), encoder)
 
 
