@@ -52,7 +52,7 @@ def info(
         _print_model(file, json)
         return
     with spinner(f"Reading {file}") as show:
-        from sdgs.cli._table_data import new_encoder, read_training_data
+        from sdgs.cli._table_data import fit_encoder, read_training_data
         from sdgs.datasets import guess_labels
         from sdgs.datasets.readers._formats import TABLE_FORMATS, detect_format
 
@@ -66,8 +66,8 @@ def info(
         show("Computing statistics")
         encoder = None
         if data.is_table:
-            encoder = new_encoder(data)
-            data = replace(data, X=encoder.fit_transform(data.X.columns))
+            encoder, matrix = fit_encoder(data, data.X.columns)
+            data = replace(data, X=matrix)
         content = _describe(data)
         if encoder is not None:
             content["columns"] = {
