@@ -23,7 +23,7 @@ def prepare():
 
 
 def run_case(rng, folder):
-    file = pick(rng, (_csv_file, _csv_file, _json_file, _excel_file, parquet_file))(rng)
+    file = pick(rng, (csv_table, csv_table, json_table, excel_table, parquet_file))(rng)
     if chance(rng, 0.7):
         changes = {".xlsx": (damage_zip, damage_bytes), ".parquet": (damage_bytes,), ".pq": (damage_bytes,)}
         change = pick(rng, changes.get(file.suffix, (damage,)))
@@ -73,7 +73,7 @@ def _anything(rng):
     return pick(rng, (_text, _amount, _number, _flag, _date))(rng)
 
 
-def _csv_file(rng):
+def csv_table(rng):
     names, rows = _rows(rng)
     text = io.StringIO()
     writer = csv.writer(text, delimiter=pick(rng, ",;\t|"), quoting=pick(rng, (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)))
@@ -82,7 +82,7 @@ def _csv_file(rng):
     return DataFile(text.getvalue().encode(encoding, errors="replace"), ".csv", {})
 
 
-def _json_file(rng):
+def json_table(rng):
     names, rows = _rows(rng)
     lines = []
     for row in rows:
@@ -92,7 +92,7 @@ def _json_file(rng):
     return DataFile("\n".join(lines).encode(), pick(rng, (".jsonl", ".ndjson")), {})
 
 
-def _excel_file(rng):
+def excel_table(rng):
     import openpyxl
 
     names, rows = _rows(rng)

@@ -91,6 +91,12 @@ def test_columns_that_are_nearly_numbers(write_file):
         read_table(write_file(text), numbers=["x"], texts=["x"])
 
 
+def test_one_column_is_noted(write_file):
+    table = read_table(write_file("a b c\n1 2 3\n4 5 6\n"))
+    assert table.names == ("a b c",)
+    assert "there is only one column, named 'a b c'. Separate columns by a comma" in table.notes[1]
+
+
 def test_mixed_marks_are_text(write_file):
     table = read_table(write_file('x,y\n"1,5",a\n1.5,b\n'))
     assert table.columns["x"].tolist() == ["1,5", "1.5"]

@@ -155,7 +155,7 @@ def read_table(
             as_label_matrix(Y) if label_names else None,
             tuple(label_names),
             detected.formats,
-            (*source.notes(), *detected.notes),
+            tuple(filter(None, [*source.notes(), source.single_column_problem(), *detected.notes])),
             tuple((name, left_out[name]) for name in source.names if name in left_out),
             Path(source.name).name,
         )

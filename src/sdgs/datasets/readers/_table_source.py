@@ -83,11 +83,18 @@ class TableSource:
 
     def check_several_columns(self) -> None:
         """Raise an error if there is only one column, which means that the delimiter was not recognised."""
-        if len(self.names) == 1 and self.separator:
-            raise DataFileError(
-                f"{self.name}: there is only one column, named {abbreviate(self.names[0])}. Separate columns by a "
-                "comma, a semicolon, a tab or a vertical bar."
-            )
+        problem = self.single_column_problem()
+        if problem:
+            raise DataFileError(f"{self.name}: {problem}")
+
+    def single_column_problem(self) -> str:
+        """What may be wrong with a CSV file that has one column; else empty."""
+        if len(self.names) > 1 or not self.separator:
+            return ""
+        return (
+            f"there is only one column, named {abbreviate(self.names[0])}. Separate columns by a comma, a semicolon, "
+            "a tab or a vertical bar."
+        )
 
     def _check_names(self) -> None:
         repeated = first_repeated(filter(None, self.names))
