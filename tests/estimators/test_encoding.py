@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sdgs
+import sdgs.displays
+import sdgs.report
 from mixed_tables import small_table, tables
 from sdgs import AveragingClassifier, DecisionClassifier, SDGSClassifier, SDGSClassifierCV
 from sdgs.datasets import make_tickets
@@ -70,6 +72,14 @@ def test_all_functions_take_the_table(tickets, model):
     found = sdgs.suspicious_labels(model, table.iloc[150:], Y.iloc[150:], n_pairs=3)
     assert set(found.sample_names) <= set(table.index[150:])
     assert model.score(table.iloc[150:], Y.iloc[150:]) > 0.3
+
+
+def test_units_do_not_matter(tickets):
+    table, Y = tickets
+    model = SDGSClassifier(2, gamma=None, random_state=0)
+    expected = clone(model).fit(table, Y).predict_proba(table)
+    in_cents = table.assign(amount=1e6 * table["amount"] + 1e7)
+    np.testing.assert_allclose(clone(model).fit(in_cents, Y).predict_proba(in_cents), expected, atol=1e-5)
 
 
 def test_encoded_samples_are_taken_too(tickets, model):
@@ -156,6 +166,16 @@ def test_around_and_beside_other_classifiers(tickets):
     averaged = AveragingClassifier([("sdgs", model), ("linear", linear)], random_state=0)
     averaged.fit(table.iloc[:150], Y.iloc[:150])
     assert f1(Y.iloc[150:].to_numpy(), averaged.predict(table.iloc[150:]).to_numpy()) > 0.8
+
+
+@pytest.mark.slow
+def test_reports_and_displays_take_tables(tickets, model, tmp_path):
+    pytest.importorskip("jinja2")
+    table, Y = tickets
+    page = sdgs.report.write_model_report(model, table.iloc[150:], Y.iloc[150:], tmp_path / "page.html")
+    assert "message: refund" in page.read_text()
+    display = sdgs.displays.SampleDecompositionDisplay.from_estimator(model, table.iloc[[150]])
+    assert display.plot().figure_ is not None
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def _cells(columns: Sequence[EncodedColumn]) -> list[tuple[str, ...]]:
     return [(column.name, column.kind, column.reason, str(column.n_features), column.note) for column in columns]
 
 
-def columns_as_text(columns: Sequence[EncodedColumn], max_width: int = 40) -> str:
+def columns_as_text(columns: Sequence[EncodedColumn], max_width: int = 60) -> str:
     """A table in plain text; longer cells are cut."""
     cells = [_HEADINGS, *_cells(columns)]
     lines = [[" ".join(_shortened(cell, max_width).split()) for cell in row] for row in cells]
