@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",  # names that load on first use
     "experiments",
     "report",
+    "model_files",
     "methods",
     "estimators",
     "explanation",
@@ -35,6 +36,7 @@ LAYERS = (
     "datasets",
     "preprocessing",
     "metrics",
+    "model_selection",
     "persistence",
     "selection._defaults",
     "_utils",

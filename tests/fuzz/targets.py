@@ -20,6 +20,7 @@ SHARES = {
     "parquet": 10,
     "tables": 20,
     "model_files": 16,
+    "stored_estimators": 16,
     "checkpoints": 8,
     "command_line": 8,
     "command_line_process": 0.05,

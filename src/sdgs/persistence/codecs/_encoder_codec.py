@@ -62,7 +62,7 @@ def decode_encoder_parameters(content: Any) -> TableEncoder:
     return encoder
 
 
-def encode_encoder(encoder: TableEncoder, arrays: Arrays) -> dict[str, Any]:
+def encode_encoder(encoder: TableEncoder, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
     """A fitted encoder as JSON; its vocabularies are added to ``arrays``."""
     encoding = encoder._encoding
     return {
@@ -75,14 +75,14 @@ def encode_encoder(encoder: TableEncoder, arrays: Arrays) -> dict[str, Any]:
                 "kind": record.kind,
                 "reason": record.reason,
                 "note": record.note,
-                "encoder": _encode_column(encoding.encoders.get(record.name), f"encoder{i}.", arrays),
+                "encoder": _encode_column(encoding.encoders.get(record.name), f"{prefix}encoder{i}.", arrays),
             }
             for i, record in enumerate(encoding.records)
         ],
     }
 
 
-def decode_encoder(content: Any, arrays: CheckedArrays) -> TableEncoder:
+def decode_encoder(content: Any, arrays: CheckedArrays, prefix: str = "") -> TableEncoder:
     """The opposite of :func:`encode_encoder`."""
     parameters, is_named, is_sparse, columns = check_fields(content, "parameters", "named", "sparse", "columns")
     encoder = decode_encoder_parameters(parameters)
@@ -97,7 +97,7 @@ def decode_encoder(content: Any, arrays: CheckedArrays) -> TableEncoder:
         check_choice(kind, "the kind of a column", KINDS)
         n_features = 0
         if kind != "drop":
-            encoders[name] = _DECODERS[kind](name, fitted, f"encoder{i}.", arrays, check_bool(is_sparse))
+            encoders[name] = _DECODERS[kind](name, fitted, f"{prefix}encoder{i}.", arrays, check_bool(is_sparse))
             n_features = len(encoders[name].names)
         elif fitted is not None:
             raise ValueError(f"the column {name!r} is dropped, and has an encoder.")
