@@ -55,6 +55,7 @@ HEAVY = {
     "torch": {"_utils"},
     "cleanlab": {"experiments"},
     "pyarrow": {"datasets"},
+    "openpyxl": {"datasets"},
 }
 
 # Whether X is a Dask array is decided before these are called: they get samples that implement a protocol.
