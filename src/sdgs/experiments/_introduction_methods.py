@@ -176,4 +176,4 @@ def introduction_cost(dataset: str, method: str) -> float:
     entry = REGISTRY.get(dataset)
     n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (1000, 100, 10)
     fits = {"lp": 20.0, "sparse-low-rank": 20.0}.get(method, 1 + INTRODUCTION_METHODS[method].base_fits)
-    return 2 + 8 * fits * n * min(p, 150) * k / 1e8
+    return 2 + 40 * fits * n * min(p, 150) * k / 1e8

@@ -150,12 +150,14 @@ def _read_record(folder: Path, task: ExperimentTask, protocol: Protocol) -> dict
 
 
 def _group_into_jobs(tasks: list[ExperimentTask]) -> list[list[ExperimentTask]]:
-    """Tasks that share a process: the tasks of one method on one data set, unless they are long, and the studies."""
+    """Tasks that share a process, unless they are long: those of one method on one data set, or of the studies."""
 
     def job_key(task: ExperimentTask) -> tuple[Any, ...]:
         if task.cost > _MAX_SHARED_COST:
             return (task.dataset, task.kind, task.method, task.group, task.seed)
-        has_model = task.kind in ("trial", "introduction", "beyond") and task.method != "floor"
+        if task.kind == "introduction":
+            return (task.dataset, task.kind, "", -1, -1)
+        has_model = task.kind in ("trial", "beyond") and task.method != "floor"
         return (task.dataset, task.kind if has_model else "", task.method if has_model else "", -1, -1)
 
     jobs = [list(job) for _, job in groupby(sorted(tasks, key=job_key), key=job_key)]

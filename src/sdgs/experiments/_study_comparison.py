@@ -41,7 +41,7 @@ Case = tuple[str, str]  # data set and method
 _SCORED: Mapping[str, Callable[[Any], Any]] = {  # decided by a threshold on their scores
     "BR": OneVsRestClassifier,
     "ECC": lambda base: ClassifierChains(base, n_chains=N_CHAINS, random_state=0),
-    "RAkEL": lambda base: RAkEL(base, random_state=0),
+    "RAkEL": lambda base: RAkEL(base, average="marginals", random_state=0),  # votes have ties
     "MBR": lambda base: StackedRelevance(base, random_state=0),
     "ML-kNN": lambda base: MLkNN(),  # noqa: ARG005
 }
