@@ -54,6 +54,7 @@ def reproduce(
 
     from sdgs.experiments import Protocol  # loads scikit-learn
     from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
+    from sdgs.experiments._extended_comparison import installed_methods
 
     try:
         default = EXPLANATION_STUDIES[only].datasets if only in EXPLANATION_STUDIES else Protocol.datasets
@@ -63,7 +64,7 @@ def reproduce(
             seeds=tuple(int(seed) for seed in split_commas(seeds)),
             all_methods=all_methods,
             beyond=beyond,
-            **({"beyond_methods": split_commas(beyond_methods)} if beyond_methods else {}),
+            beyond_methods=split_commas(beyond_methods) or installed_methods(),
             only=only or None,
         )
     except ValueError as error:

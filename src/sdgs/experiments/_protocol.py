@@ -22,9 +22,11 @@ from sdgs.experiments._extended_comparison import (
     beyond_cases,
     beyond_cost,
     beyond_file,
+    installed_methods,
 )
 from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS, introduction_cost, introduction_file
 from sdgs.experiments._most_frequent_labels import MostFrequentLabels
+from sdgs.experiments._rival_models import is_installed
 from sdgs.methods import MDDM, BinaryRelevance, MLkNN
 
 Rule = Literal["paper", "cv"]
@@ -142,7 +144,8 @@ class Protocol:
     tuned decisions.
 
     With ``beyond``, SDGS with this library's defaults is also compared with other tuned methods, on clean and on
-    damaged data, with the seeds ``beyond_seeds``; ``beyond_methods`` are some of them, all by default.
+    damaged data, with the seeds ``beyond_seeds``; ``beyond_methods`` are some of them, by
+    default all that are installed.
 
     With ``only``, the name of a measurement of explanations such as "faithfulness", nothing else is done. It uses
     training samples only.
@@ -156,7 +159,7 @@ class Protocol:
     all_methods: bool = False
     beyond: bool = False
     beyond_seeds: tuple[int, ...] = (0, 1, 2)
-    beyond_methods: tuple[str, ...] = tuple(TITLES)
+    beyond_methods: tuple[str, ...] = field(default_factory=installed_methods)
     only: str | None = None
     groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
         default_factory=lambda: {name: method.groups for name, method in METHODS.items()}
@@ -177,6 +180,8 @@ class Protocol:
             check_choice(method, "method", tuple(METHODS))
         for method in self.beyond_methods:
             check_choice(method, "method", tuple(TITLES))
+            if not is_installed(method):
+                raise ValueError(f"{TITLES[method]} is not installed. Install it with: pip install 'sdgs[rivals]'")
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
 
     def tasks(self) -> list[ExperimentTask]:

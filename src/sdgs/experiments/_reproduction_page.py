@@ -21,6 +21,7 @@ from sdgs.experiments._introduction_tables import (
 from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, METHODS, RULES
 from sdgs.experiments._published import PAPER_METRICS, SETS, published
 from sdgs.experiments._result_tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
+from sdgs.experiments._rival_models import OPTIONAL_PACKAGES
 from sdgs.metrics import METRICS
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -174,6 +175,7 @@ def _beyond_context(records: Records) -> dict[str, Any] | None:
         "csv": _extended_tables.beyond_csv(results),
         "markdown": _extended_tables.beyond_markdown(results),
         "titles": TITLES,
+        "not_installed": [TITLES[m] for m in OPTIONAL_PACKAGES if m not in records.protocol["beyond_methods"]],
         "max_samples": MAX_DAMAGED_SAMPLES,
         "spike_sizes": SPIKE_SIZES,
         "seeds": sorted({record["seed"] for record in records.beyond}),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -65,7 +65,7 @@ def make_method(name: str, sparse: bool) -> Any:
 def measure(case: Case, data_home: Path) -> list[Row]:
     """The measures of a method, fitted to the training samples, on the test samples."""
     name, method = case
-    (X, Y), (X_test, Y_test) = (_samples(name, split, data_home) for split in ("train", "test"))
+    (X, Y), (X_test, Y_test) = _samples(name, "train", data_home), _samples(name, "test", data_home)
     model = make_method(method, issparse(X))
     start = process_time()
     model.fit(X, Y)
@@ -80,14 +80,15 @@ def measure(case: Case, data_home: Path) -> list[Row]:
     return [{"dataset": title_of(name), "method": method, **values, "source": SOURCE}]
 
 
-def _samples(name: str, split: str, data_home: Path) -> tuple[Any, Any]:
+def _samples(name: str, split: Literal["train", "test"], data_home: Path) -> tuple[Any, Any]:
     if name in REGISTRY:
         data = load(name, split, data_home=data_home)
     else:
         folder = data_home / name
         data = load_mulan(next(folder.glob(f"{name}-{split}.arff*")), folder / f"{name}.xml")
-    labels = data.Y.toarray() if issparse(data.Y) else data.Y
-    return data.X, np.asarray(labels).astype(np.int64)
+    if data.Y is None:
+        raise ValueError(f"{name} has samples without labels.")
+    return data.X, data.Y.astype(np.int64)
 
 
 def cases(datasets: Sequence[str] = ()) -> list[Case]:
