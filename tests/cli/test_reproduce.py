@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sdgs.cli import app
+from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def cli(monkeypatch, tmp_path):
         (["--seeds", "-1"], 2, "seeds must be integers from 0"),
         (["--seeds", str(2**32)], 2, "seeds must be integers from 0"),
         (["--datasets", "planted"], 2, "Rename your data set"),
+        (["--beyond", "--beyond-methods", "svm"], 2, "method must be one of"),
         (["--only", "beauty"], 2, "only must be"),
         (["--only", "faithfulness"], 1, "medical is not on this machine"),
         (["--jobs", "0"], 2, "--jobs"),
@@ -74,3 +76,12 @@ def test_only_a_measurement_of_explanations(cli, small_data_home, tmp_path):
     assert "here/studies has the records" in result.output
     assert not (tmp_path / "here" / "report.html").exists()
     assert [path.name for path in (tmp_path / "here" / "studies").iterdir()] == ["faithfulness--one--seed0.json"]
+
+
+@pytest.mark.slow
+def test_all_methods_of_the_introduction(cli, small_data_home, tmp_path):
+    arguments = "--data-home", str(small_data_home), "--datasets", "one", "--methods", "floor", "--all-methods"
+    result = cli(*arguments, "-o", "out", "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert len(list((tmp_path / "out" / "introduction").glob("one--*.json"))) == len(INTRODUCTION_METHODS)
+    assert "| one |" in (tmp_path / "out" / "introduction.md").read_text()
