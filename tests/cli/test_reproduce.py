@@ -4,7 +4,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sdgs.cli import app
-from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS
 
 
 @pytest.fixture
@@ -20,6 +19,7 @@ def cli(monkeypatch, tmp_path):
     ("arguments", "status", "message"),
     [
         ([], 1, "corel5k is not on this machine. Get corel5k-train.arff"),
+        (["--all-methods", "--beyond", "--beyond-methods", "lp,br"], 1, "corel5k is not on this machine."),
         (["--datasets", "nothing"], 1, "nothing is none of the paper's data sets"),
         (["--datasets", "nothing", "--data-home", "nowhere"], 1, "nowhere/nothing does not contain nothing.xml"),
         (["--methods", "svm"], 2, "method must be one of"),
@@ -76,12 +76,3 @@ def test_only_a_measurement_of_explanations(cli, small_data_home, tmp_path):
     assert "here/studies has the records" in result.output
     assert not (tmp_path / "here" / "report.html").exists()
     assert [path.name for path in (tmp_path / "here" / "studies").iterdir()] == ["faithfulness--one--seed0.json"]
-
-
-@pytest.mark.slow
-def test_all_methods_of_the_introduction(cli, small_data_home, tmp_path):
-    arguments = "--data-home", str(small_data_home), "--datasets", "one", "--methods", "floor", "--all-methods"
-    result = cli(*arguments, "-o", "out", "--jobs", "1")
-    assert result.exit_code == 0, result.output
-    assert len(list((tmp_path / "out" / "introduction").glob("one--*.json"))) == len(INTRODUCTION_METHODS)
-    assert "| one |" in (tmp_path / "out" / "introduction.md").read_text()
