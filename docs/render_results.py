@@ -452,8 +452,9 @@ def study_blocks() -> dict[str, str]:
     measured = {(r["dataset"], r["method"]): r for r in read_records("study_comparison")}
     datasets, methods = (unique(key[i] for key in published) for i in (0, 1))
     blocks = {"study-source": sources_table("published_study", "study_comparison")}
+    summary = []
     for measure, title in STUDY_MEASURES.items():
-        rows = []
+        rows, taus = [], []
         for d in datasets:
             line, pairs = [], []
             for key in ((d, m) for m in methods):
@@ -463,12 +464,15 @@ def study_blocks() -> dict[str, str]:
                 line.append(f"{theirs} / {ours}")
                 if key in measured and not failed:
                     pairs.append((float(published[key][measure]), float(measured[key][measure])))
-            rows.append([d, *line, f"{kendall_tau(pairs):.2f}" if len(pairs) > 1 else "\N{EN DASH}"])
+            if len(pairs) > 1:
+                taus.append(kendall_tau(pairs))
+            rows.append([d, *line, f"{taus[-1]:.2f}" if len(pairs) > 1 else "\N{EN DASH}"])
+        summary.append(f"{title} {fmean(taus):.2f} ({sum(tau > 0 for tau in taus)} of {len(taus)} above 0)")
         blocks[f"study-{measure.replace('_', '-')}"] = (
             f"{title} in percent, published / measured here:\n\n"
             + markdown_table(["Data set", *methods, "Kendall's tau"], rows)
         )
-    return blocks
+    return blocks | {"study-summary": f"Mean of Kendall's tau over the data sets: {'; '.join(summary)}."}
 
 
 def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float:
