@@ -6,8 +6,11 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from sdgs.readout._calibrated_average import best_weights, fit_average
+from sdgs.readout._calibrated_average import best_weights, fit_average, weights_with_best_metric
 from sdgs.readout._calibration import Calibration, calibrate_varying, shrunk_log_odds
+from sdgs.readout._decision import Decision, metric_value
+
+F1 = Decision("f1")
 
 
 def draw(seed=0, n=2000, k=3, noise=(0.5, 1.0)):
@@ -56,13 +59,13 @@ def test_separable_labels_have_finite_weights():
 
 def test_the_average_is_calibrated_at_any_scale_of_its_models():
     Y, (first, second) = draw(n=4000)
-    average = fit_average([first, second], Y)
+    average = fit_average([first, second], Y, F1)
     P = expit(average.log_odds([first, second]))
     for low in (0.0, 0.2, 0.4, 0.6, 0.8):
         inside = np.abs(P - low - 0.1) <= 0.1
         assert Y[inside].mean() == pytest.approx(P[inside].mean(), abs=0.04)
     scaled = [100 * first - 3, 0.01 * second + 5]
-    np.testing.assert_allclose(expit(fit_average(scaled, Y).log_odds(scaled)), P, atol=0.01)
+    np.testing.assert_allclose(expit(fit_average(scaled, Y, F1).log_odds(scaled)), P, atol=0.01)
 
 
 def test_the_average_of_models_that_know_different_things_is_scaled_up():
@@ -70,15 +73,41 @@ def test_the_average_of_models_that_know_different_things_is_scaled_up():
     rng = np.random.default_rng(0)
     terms = [rng.normal(0, 2, (4000, 2)) for _ in range(2)]
     Y = rng.random((4000, 2)) < expit(sum(terms))
-    average = fit_average(terms, Y)
+    average = fit_average(terms, Y, F1)
     np.testing.assert_allclose(average.weights, [0.5, 0.5], atol=0.05)
     np.testing.assert_allclose(average.log_odds(terms), sum(terms), atol=0.5, rtol=0.1)
 
 
+@pytest.mark.parametrize("metric", ["f1", "accuracy", "hamming_loss"])
+def test_weights_with_the_best_metric(metric):
+    Y, log_odds = draw(n=300, noise=(1.0, 1.5, 4.0))
+    decision, start = Decision(metric), np.full(3, 1 / 3)
+
+    def value(weights):
+        average = sum(w * values for w, values in zip(weights, log_odds, strict=True))
+        P = expit(calibrate_varying(average, Y).log_odds(average))
+        return metric_value(metric, Y, decision.decide(P))
+
+    best = weights_with_best_metric(log_odds, Y, decision, start)
+    assert best.sum() == pytest.approx(1)
+    lines = [start + t * (np.eye(3)[m] - start) for m in range(3) for t in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    assert value(best) == max(map(value, lines)) > value(start)
+    calibrated = [calibrate_varying(values, Y).log_odds(values) for values in log_odds]
+    loss = best_weights(calibrated, Y)
+    expected = (loss + weights_with_best_metric(calibrated, Y, decision, loss)) / 2
+    np.testing.assert_array_equal(fit_average(log_odds, Y, decision).weights, expected)
+
+
+def test_weights_stay_where_no_other_ones_are_better():
+    Y, (good, _) = draw(n=300)
+    start = np.array([0.7, 0.3])
+    np.testing.assert_array_equal(weights_with_best_metric([good, good], Y, F1, start), start)
+
+
 def test_given_weights():
     Y, (first, second) = draw()
-    average = fit_average([first, second], Y, np.array([1.0, 0.0]))
-    other = fit_average([first, -second], Y, np.array([1.0, 0.0]))
+    average = fit_average([first, second], Y, F1, np.array([1.0, 0.0]))
+    other = fit_average([first, -second], Y, F1, np.array([1.0, 0.0]))
     np.testing.assert_array_equal(average.log_odds([first, second]), other.log_odds([first, -second]))
 
 

@@ -11,6 +11,7 @@ from sdgs._utils._validation import check_choice, check_number
 from sdgs.estimators._cross_fitted import CrossFittedClassifier
 from sdgs.estimators._label_scores import Scores
 from sdgs.readout._calibrated_average import CalibratedAverage, fit_average
+from sdgs.readout._decision import Decision
 
 
 class AveragingClassifier(CrossFittedClassifier):
@@ -22,9 +23,12 @@ class AveragingClassifier(CrossFittedClassifier):
 
     .. math:: l = \sum_m w_m l_m, \qquad w_m \ge 0, \qquad \sum_m w_m = 1,
 
-    with one weight per classifier for all labels: those with the smallest log loss, up to their scale, because the
-    average is calibrated once more. (Weights with the best F1 are noisier.) Then labels are decided on as by
+    with one weight per classifier for all labels, and calibrated once more. Then labels are decided on as by
     :class:`DecisionClassifier`.
+
+    The weights are the mean of two: those with the smallest log loss; and, on the lines from these to each single
+    classifier, those with the best ``metric`` of the training samples' labels. The former do not aim at the metric, and
+    the latter are noisy.
 
     A fit takes ``cv`` + 1 fits of each classifier, and a prediction one of each.
 
@@ -134,11 +138,12 @@ class AveragingClassifier(CrossFittedClassifier):
         self.estimators_ = [scorer.estimator for scorer in self._scorers]
         self.weights_ = self._average.weights
 
-    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64]) -> CalibratedAverage:
+    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64], *, at_least_one: bool) -> CalibratedAverage:
+        decision = Decision(self.metric, at_least_one, top=1 if self._is_multiclass else None)
         if isinstance(self.weights, str):
-            return fit_average(scores, Y)
+            return fit_average(scores, Y, decision)
         weights = np.asarray(self.weights, dtype=np.float64)
-        return fit_average(scores, Y, weights / weights.sum())
+        return fit_average(scores, Y, decision, weights / weights.sum())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -43,7 +43,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
     def _named_estimators(self) -> list[tuple[str, Any]]:
         raise NotImplementedError
 
-    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64]) -> CalibratedAverage:
+    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64], *, at_least_one: bool) -> CalibratedAverage:
         raise NotImplementedError
 
     def _shrinks(self) -> bool:
@@ -109,7 +109,8 @@ class CrossFittedClassifier(MultiLabelClassifier):
         ]
         self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
         Y = target.labels[folds.test_rows].toarray().astype(np.float64)
-        self._average = self._fit_average(scores, Y)
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels)
+        self._average = self._fit_average(scores, Y, at_least_one=at_least_one)
         log_odds = self._average.log_odds(scores)
         self.out_of_fold_rows_ = folds.test_rows
         self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
@@ -118,7 +119,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
             self.metric,
             expit(log_odds),
             Y,
-            at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
+            at_least_one=at_least_one,
             one_per_sample=self._is_multiclass,
         )
 

@@ -121,7 +121,13 @@ class DecisionClassifier(CrossFittedClassifier):
         super()._fit(X, labels)
         self.estimator_ = self._scorers[0].estimator
 
-    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64]) -> CalibratedAverage:
+    def _fit_average(
+        self,
+        scores: list[Scores],
+        Y: NDArray[np.float64],
+        *,
+        at_least_one: bool,  # noqa: ARG002
+    ) -> CalibratedAverage:
         calibration = calibrate_varying(scores[0], Y, fit=self.calibration is not None)
         return CalibratedAverage((calibration,), np.ones(1), identity(Y.shape[1]))
 

@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from sdgs.readout._calibration import Calibration, calibrate_varying, evenly_spaced_rows, identity
-from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES
+from sdgs.readout._decision import Decision, metric_value
+from sdgs.selection._defaults import CALIBRATION_C, MAX_CALIBRATION_SCORES, N_WEIGHT_STEPS
 
 Scores = NDArray[np.float64]
 
@@ -25,26 +26,44 @@ class CalibratedAverage:
 
     def log_odds(self, scores: Sequence[Scores]) -> Scores:
         """The log-odds of labels (n, k), from the scores (n, k) of each model."""
-        return np.asarray(self.last.log_odds(_weighted_sum(self.calibrations, self.weights, scores)))
+        calibrated = [of_one.log_odds(values) for of_one, values in zip(self.calibrations, scores, strict=True)]
+        return np.asarray(self.last.log_odds(_weighted_sum(self.weights, calibrated)))
 
 
 def fit_average(
-    scores: Sequence[Scores], Y: NDArray[Any], weights: NDArray[np.float64] | None = None
+    scores: Sequence[Scores], Y: NDArray[Any], decision: Decision, weights: NDArray[np.float64] | None = None
 ) -> CalibratedAverage:
     """Calibrate the cross-fitted scores (n, k) of each model, average them, and calibrate the average.
 
-    The weights are those with the smallest log loss, unless they are given.
+    Unless they are given, the weights are half way between those with the smallest log loss and those with the best
+    metric of ``decision``.
 
     The first calibrations bring all models to the scale of log-odds. The last one is needed because an average of
     log-odds is too cautious where models agree for different reasons.
     """
     calibrations = tuple(calibrate_varying(values, Y) for values in scores)
-    if weights is None:
-        log_odds = [calibration.log_odds(values) for calibration, values in zip(calibrations, scores, strict=True)]
-        weights = best_weights(log_odds, Y)
+    log_odds = [calibration.log_odds(values) for calibration, values in zip(calibrations, scores, strict=True)]
     if len(scores) == 1:
-        return CalibratedAverage(calibrations, weights, identity(Y.shape[1]))
-    return CalibratedAverage(calibrations, weights, calibrate_varying(_weighted_sum(calibrations, weights, scores), Y))
+        return CalibratedAverage(calibrations, np.ones(1), identity(Y.shape[1]))
+    if weights is None:
+        smallest_loss = best_weights(log_odds, Y)
+        weights = (smallest_loss + weights_with_best_metric(log_odds, Y, decision, smallest_loss)) / 2
+    return CalibratedAverage(calibrations, weights, calibrate_varying(_weighted_sum(weights, log_odds), Y))
+
+
+def weights_with_best_metric(
+    log_odds: Sequence[Scores], Y: NDArray[Any], decision: Decision, start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The best of ``start`` and of weights on the lines from there to each single model; the first of equal ones."""
+    steps = np.arange(1, N_WEIGHT_STEPS + 1) / N_WEIGHT_STEPS
+    candidates = [start] + [start + step * (single - start) for single in np.eye(len(log_odds)) for step in steps]
+
+    def value(weights: NDArray[np.float64]) -> float:
+        average = _weighted_sum(weights, log_odds)
+        P = expit(calibrate_varying(average, Y).log_odds(average))
+        return metric_value(decision.metric, Y, decision.decide(P))
+
+    return max(candidates, key=value)
 
 
 def best_weights(log_odds: Sequence[Scores], Y: NDArray[Any]) -> NDArray[np.float64]:
@@ -74,10 +93,8 @@ def best_weights(log_odds: Sequence[Scores], Y: NDArray[Any]) -> NDArray[np.floa
     return np.asarray(found.x / total) if total > 0 else equal
 
 
-def _weighted_sum(
-    calibrations: Sequence[Calibration], weights: NDArray[np.float64], scores: Sequence[Scores]
-) -> Scores:
-    total = np.zeros(scores[0].shape)
-    for calibration, weight, values in zip(calibrations, weights, scores, strict=True):
-        total += weight * calibration.log_odds(values)
+def _weighted_sum(weights: NDArray[np.float64], log_odds: Sequence[Scores]) -> Scores:
+    total = np.zeros(log_odds[0].shape)
+    for weight, values in zip(weights, log_odds, strict=True):
+        total += weight * values
     return total
