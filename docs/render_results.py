@@ -410,7 +410,7 @@ def linear_summary(f1: dict[tuple[str, str], float]) -> str:
             gains.setdefault(method, {})[dataset] = f1[dataset, decided] - value
     rows = []
     for method, of_method in gains.items():
-        losses = [f"{d} ({gain:.1f})" for d, gain in of_method.items() if gain < 0]
+        losses = [f"{d} ({gain:.2f})" for d, gain in of_method.items() if gain < 0]
         texts = f"{fmean(of_method.values()):+.1f}", f"{len(of_method) - len(losses)} of {len(of_method)}"
         rows.append([method, *texts, ", ".join(losses) or "\N{EN DASH}"])
     header = ["Method", "Mean change of F1", "Data sets on which F1 is at least as high", "Lower on"]

@@ -214,7 +214,7 @@ def test_kendall_tau_is_that_of_scipy(render_results):
 
 def test_tables_of_linear_methods_name_what_tuned_decisions_lose(render_results):
     f1 = {("a", "LP"): 50.0, ("a", "LP, decided"): 54.0, ("b", "LP"): 60.0, ("b", "LP, decided"): 59.0}
-    assert "| LP | +1.5 | 1 of 2 | b (-1.0) |" in render_results.linear_summary(f1)
+    assert "| LP | +1.5 | 1 of 2 | b (-1.00) |" in render_results.linear_summary(f1)
     assert "| LP (best set) | +3.0 | 1 of 1 |" in render_results.linear_summary(f1 | {("a", "LP (best set)"): 51.0})
     assert "| LP | +1.5 | 1 of 2 |" in render_results.linear_summary(f1)
     assert "| **mean** | **55.0 / 56.5** |" in render_results.linear_table(f1)
