@@ -67,6 +67,14 @@ def test_sparse_samples_and_constant_labels(model, data):
     assert (scores[:, 1] < scores[:, 2]).all()
 
 
+@pytest.mark.skipif(not is_installed("boomer"), reason="BOOMER is not installed: the extra rivals")
+def test_rules_are_learnt_among_many_constant_features(data):
+    X, Y, X_test, Y_test = data
+    X, X_test = (np.hstack([np.zeros((len(part), 2000)), part]) for part in (X, X_test))
+    scores = Boomer(0).fit(X, Y).decision_function(X_test)
+    assert metrics.f1(Y_test, (scores > np.quantile(scores, 0.85)).astype(int)) > 0.5
+
+
 def test_scores_of_powersets_are_log_odds_of_their_marginals(data):
     X, Y, X_test, _ = data
     P = LabelPowerset(LogisticRegression(C=2.0, max_iter=1000)).fit(X, Y).predict_proba(X_test)

@@ -149,7 +149,10 @@ class CatBoost(ProbabilityModel):
 
 
 class Boomer(ProbabilityModel):
-    """BOOMER with its defaults: boosted rules for all labels."""
+    """BOOMER with its defaults: boosted rules for all labels.
+
+    It does not get constant features: a rule considers a few random features, and learning ends if all are constant.
+    """
 
     def _fit(self, X: Any, Y: NDArray[np.int64]) -> None:
         from mlrl.boosting import BoomerClassifier
@@ -157,11 +160,13 @@ class Boomer(ProbabilityModel):
         one_thread = dict.fromkeys(
             ("parallel_rule_refinement", "parallel_statistic_update", "parallel_prediction"), "false"
         )
+        spread = X.max(axis=0) - X.min(axis=0)
+        self._varying = np.flatnonzero(np.asarray(spread.toarray() if issparse(spread) else spread).ravel())
         self._model = BoomerClassifier(random_state=self.seed + 1, **one_thread)  # seeds start at 1 there
-        self._model.fit(X, Y)
+        self._model.fit(X[:, self._varying], Y)
 
     def _probabilities(self, X: Any) -> Scores:
-        P = self._model.predict_proba(X)
+        P = self._model.predict_proba(X[:, self._varying])
         return np.asarray(P.toarray() if issparse(P) else P, dtype=np.float64)
 
 
