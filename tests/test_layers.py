@@ -54,6 +54,9 @@ HEAVY = {
     "distributed": {"distributed"},
     "torch": {"_utils"},
     "cleanlab": {"experiments"},
+    "lightgbm": {"experiments"},
+    "catboost": {"experiments"},
+    "mlrl": {"experiments"},
     "pyarrow": {"datasets"},
     "openpyxl": {"datasets"},
 }
