@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 endif
 
 .PHONY: demo test test-fast test-versions test-install coverage fuzz soak lint lint-files lint-workflows format docs results \
-        dist bench reproduce clean
+        dist prepare-release check-release bench reproduce clean
 
 demo: $(VENV)/.plot
 	$(BIN)/sdgs demo
@@ -35,9 +35,9 @@ test-versions: $(VENV)/.versions
 	$(BIN)/python -m nox $(if $(SESSIONS),--session $(SESSIONS)) $(if $(ARGS),-- $(ARGS))
 
 # The built wheel with each extra in an empty environment, and the commands of the README as printed. For some of it:
-# make test-install SESSIONS="install-3.13(extra='report')"
+# make test-install PYTHONS=3.13, or SESSIONS="install-3.13(extra='report')"
 test-install: dist $(VENV)/.versions
-	$(BIN)/python -m nox --session $(if $(SESSIONS),"$(SESSIONS)",install)
+	$(BIN)/python -m nox --session $(if $(SESSIONS),"$(SESSIONS)",install) $(if $(PYTHONS),--python $(PYTHONS))
 
 # The share of lines and branches that tests execute, in build/coverage.xml; for some tests: make coverage ARGS=tests/readout
 coverage: export OPENBLAS_NUM_THREADS = 1
@@ -83,6 +83,13 @@ docs: $(VENV)/.docs
 # twine upload dist/*; see CONTRIBUTING.
 dist: $(VENV)/.dist
 	$(BIN)/python tools/build_distributions.py
+
+# Set the version everywhere: make prepare-release VERSION=1.0.0. Then commit, and tag the commit v1.0.0.
+prepare-release:
+	$(PYTHON) tools/prepare_release.py $(VERSION)
+
+check-release:
+	$(PYTHON) tools/prepare_release.py --check $(TAG)
 
 # The tables of measured figures in the pages, from the records in docs/results.
 results:
