@@ -1,4 +1,4 @@
-"""Set the version in all files that name it, or check that they agree with a tag: `make prepare-release`, `make check-release`.
+"""Set the version in all files that name it (`make prepare-release`), or check that they agree with a tag.
 
 ``prepare_release.py 1.0.0`` writes the version and today's date; ``prepare_release.py --check v1.0.0`` changes nothing.
 The hash in the recipe for conda-forge is set after publishing, because it is that of the published file.
@@ -23,13 +23,13 @@ def patterns(version: str, date: str) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def prepare(version: str) -> list[str]:
+def prepare(version: str, root: Path = ROOT) -> list[str]:
     """Write the version; the problems found."""
     if not VERSION.fullmatch(version):
         return [f"{version!r} is not a version such as 1.0.0 or 1.0.0rc1."]
     problems = []
     for name, places in patterns(version, datetime.now(UTC).date().isoformat()).items():
-        path = ROOT / name
+        path = root / name
         text = path.read_text(encoding="utf-8")
         for pattern, replacement in places:
             text, count = re.subn(pattern, replacement, text, count=1, flags=re.MULTILINE)
@@ -39,14 +39,14 @@ def prepare(version: str) -> list[str]:
     return problems
 
 
-def check(tag: str) -> list[str]:
+def check(tag: str, root: Path = ROOT) -> list[str]:
     """What disagrees with a tag."""
     version = tag.removeprefix("v")
     if not tag.startswith("v") or not VERSION.fullmatch(version):
         return [f"{tag!r} is not a tag such as v1.0.0."]
     problems = []
     for name, places in patterns(re.escape(version), r"\d{4}-\d\d-\d\d").items():
-        text = (ROOT / name).read_text(encoding="utf-8")
+        text = (root / name).read_text(encoding="utf-8")
         for pattern, expected in places:
             expected = expected.replace("(", r"\(").replace(")", r"\)") if name == "CHANGELOG.md" else expected
             line = re.search(pattern, text, re.MULTILINE)
