@@ -11,7 +11,6 @@ import nox
 
 nox.options.default_venv_backend = "uv"
 nox.options.sessions = ["lowest", "newest"]
-nox.options.reuse_existing_virtualenvs = True
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)  # those of the classifiers
@@ -40,7 +39,7 @@ def lowest(session):
     run_tests(session)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, reuse_venv=True)
 def newest(session):
     """The newest versions of all dependencies."""
     session.install("--upgrade", "--editable", ".[test]")
@@ -58,7 +57,7 @@ def nightly(session):
     run_tests(session)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, reuse_venv=True)
 @nox.parametrize("extra", EXTRAS)
 def install(session, extra):
     """The built wheel with each extra in an empty environment: the README's code and commands."""
