@@ -19,11 +19,11 @@ from benchmarks._measure import describe_environment
 from benchmarks._plots import draw_plots
 from benchmarks._report import Report
 
-SUBJECTS = ("start_up", "fit", "training", "coding", "whole_task", "growth", "scale")
+SUBJECTS = ("start_up", "fit", "training", "coding", "whole_task", "growth", "methods", "scale", "splits")
 
 
 def main(
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller and fewer problems, no data: two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller and fewer problems, no data: three minutes.")] = False,
     large: Annotated[bool, typer.Option("--large", help="Also the shapes of RCV1 and Delicious: up to hours.")] = False,
     only: Annotated[str, typer.Option(help=f"Comma-separated subset of {', '.join(SUBJECTS)}.")] = ",".join(SUBJECTS),
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the record and the plots.")] = Path(

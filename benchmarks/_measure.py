@@ -18,20 +18,32 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("sdgs", "numpy", "scipy", "scikit-learn", "numba", "skglm", "celer", "scikit-multilearn-ng")
+PACKAGES = (
+    "sdgs",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "skglm",
+    "celer",
+    "iterative-stratification",
+    "scikit-multilearn-ng",
+)
 MIB = 1 << 20
 _LINUX = sys.platform == "linux"
 # None if peak memory can be measured.
 WHY_NO_MEMORY = None if _LINUX else "only on Linux can a process read and reset its peak memory"
 
 
-def measure_time(run: Callable[[], Any], repeat: int = 3) -> tuple[float, Any]:
-    """Median wall time, and the last result."""
+def measure_time(
+    run: Callable[[], Any], repeat: int = 3, clock: Callable[[], float] = perf_counter
+) -> tuple[float, Any]:
+    """Median time by a clock, by default wall time, and the last result."""
     times = []
     for _ in range(repeat):
-        start = perf_counter()
+        start = clock()
         result = run()
-        times.append(perf_counter() - start)
+        times.append(clock() - start)
     return median(times), result
 
 
@@ -41,12 +53,14 @@ def measure_time_adaptively(run: Callable[[], Any], repeat_below: float = 2.0) -
     return measure_time(run) if time < repeat_below else (time, result)
 
 
-def measure_times_alternately(runs: dict[str, Callable[[], Any]], repeat: int = 5) -> dict[str, float]:
-    """Median wall time of each, in turns, so that other load on the machine affects all of them."""
+def measure_times_alternately(
+    runs: dict[str, Callable[[], Any]], repeat: int = 5, clock: Callable[[], float] = perf_counter
+) -> dict[str, float]:
+    """Median time of each, in turns, so that other load on the machine affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeat):
         for name, run in runs.items():
-            times[name].append(measure_time(run, 1)[0])
+            times[name].append(measure_time(run, 1, clock)[0])
     return {name: median(run_times) for name, run_times in times.items()}
 
 

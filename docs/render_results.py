@@ -27,6 +27,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
+GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
 Record = dict[str, str]
@@ -230,7 +231,7 @@ def speed_blocks() -> dict[str, str]:
     blocks = {}
     for subject in unique(r["subject"] for r in records):
         rows = []
-        of_subject = [r for r in records if r["subject"] == subject]
+        of_subject = [r for r in records if r["subject"] == subject and not r["quantity"].startswith(GROWTH_OF_FITS)]
         for quantity in unique(r["quantity"] for r in of_subject):
             cases = [r for r in of_subject if r["quantity"] == quantity]
             figures = _range(cases) if len(cases) > MAX_LISTED_CASES else "; ".join(map(_case_figure, cases))
@@ -241,6 +242,15 @@ def speed_blocks() -> dict[str, str]:
             rows, header = [row[:2] for row in rows], header[:2]
         blocks[subject.replace("_", "-")] = markdown_table(header, rows, n_text_columns=len(header))
     return blocks
+
+
+def growth_of_methods_block() -> str:
+    """The exponents of the fit time of each method, by the size that grows; in brackets what theory allows."""
+    records = [r for r in read_records("speed") if r["quantity"].startswith(GROWTH_OF_FITS)]
+    sizes = unique(r["quantity"].removeprefix(GROWTH_OF_FITS) for r in records)
+    figures = {(r["case"], r["quantity"].removeprefix(GROWTH_OF_FITS)): f"{_figure(r)} ({_goal(r)})" for r in records}
+    rows = [[method, *(figures[method, size] for size in sizes)] for method in unique(r["case"] for r in records)]
+    return markdown_table(["Method", *sizes], rows)
 
 
 def _case_figure(record: Record) -> str:
@@ -410,6 +420,7 @@ def render_blocks() -> dict[str, str]:
         "speed-sources": sources_table("speed", "devices"),
         **reproduction_blocks(),
         **speed_blocks(),
+        "growth-of-methods": growth_of_methods_block(),
         **device_blocks(),
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),

@@ -90,8 +90,8 @@ print(sdgs.explain(pipeline, new[:2]).text(unit="words"))
 display = LabelMetricsDisplay.from_estimator(pipeline, new, labels[300:])
 
 # %%
-# A model file holds the last step alone, so ``sdgs.save`` warns that the other steps are left out. The loaded model
-# takes transformed samples and knows their names. With the other steps, kept elsewhere, it is the same pipeline.
+# A model file cannot hold steps that read texts, so ``sdgs.save`` writes the last step, with a warning. The loaded
+# model takes transformed samples and knows their names. With the other steps, kept elsewhere, it is the same pipeline.
 import tempfile
 import warnings
 from pathlib import Path

@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",  # names that load on first use
     "experiments",
     "report",
+    "model_files",
     "methods",
     "estimators",
     "explanation",
@@ -34,6 +35,7 @@ LAYERS = (
     "decomposition",
     "datasets",
     "metrics",
+    "model_selection",
     "persistence",
     "selection._defaults",
     "_utils",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sdgs._utils._version import __version__
 
 if TYPE_CHECKING:
-    from sdgs import audit, datasets, displays, methods, metrics
+    from sdgs import audit, datasets, displays, methods, metrics, model_selection
     from sdgs.coding import GroupCodes, group_lasso
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
     from sdgs.estimators._decision_classifier import DecisionClassifier
-    from sdgs.estimators._load import load
     from sdgs.estimators._model_functions import (
         counterfactual,
         explain,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         suspicious_labels,
     )
     from sdgs.explanation import Explanation, LabelExplanation, PredictionExplanation
+    from sdgs.model_files._load import load
     from sdgs.persistence._container import ModelFileError
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "load",
     "methods",
     "metrics",
+    "model_selection",
     "save",
     "suspicious_labels",
 ]
@@ -76,7 +77,7 @@ _HOME = {
     "explain_prediction": "sdgs.estimators._model_functions",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
-    "load": "sdgs.estimators._load",
+    "load": "sdgs.model_files._load",
     "save": "sdgs.estimators._model_functions",
     "suspicious_labels": "sdgs.estimators._model_functions",
 }
@@ -85,7 +86,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("audit", "datasets", "displays", "methods", "metrics"):
+    if name in ("audit", "datasets", "displays", "methods", "metrics", "model_selection"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

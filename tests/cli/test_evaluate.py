@@ -45,3 +45,19 @@ def test_evaluate_without_labels(run, songs, tmp_path):
     result = run("evaluate", songs / "songs.sdgs", "none.csv")
     assert result.exit_code == 1
     assert "no sample has labels to compare with" in result.stderr
+
+
+def test_further_measures(run, songs, expected):
+    test, labels, _ = expected
+    P = sdgs.load(songs / "songs.sdgs").predict_proba(test.X)
+    arguments = ("evaluate", songs / "songs.sdgs", songs / "test.arff")
+    content = json.loads(run(*arguments, "--all-measures", "--json").stdout)
+    assert content["measures"] == pytest.approx(evaluate(test.Y, labels, P, measures="all"))
+    content = json.loads(run(*arguments, "--measures", "macro_f1, precision@2", "--json").stdout)
+    assert content["measures"] == pytest.approx(evaluate(test.Y, labels, P, measures=["macro_f1", "precision@2"]))
+    text = run(*arguments, "--measures", "coverage,subset_accuracy").stdout
+    assert "Further measures, not in percent" in text
+    assert f"{evaluate(test.Y, labels, P, measures=['coverage'])['coverage']:.4f}" in text
+    assert "coverage ↓" in text
+    assert "subset accuracy ↑" in text
+    assert "k must be at most the number of labels, 3, got 4" in run(*arguments, "--measures", "ndcg@4").stderr

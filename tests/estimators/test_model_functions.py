@@ -7,8 +7,8 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
 
 import sdgs
 from sdgs import ModelFileError, SDGSClassifier
@@ -84,9 +84,31 @@ def test_names_can_be_given(pipeline):
     assert "".join(explanation.terms.label_names) == "xyz"
 
 
-def test_a_saved_pipeline_is_its_last_step_with_the_names_of_its_features(pipeline, tmp_path):
+def test_a_pipeline_is_saved_as_a_whole(pipeline, tmp_path):
+    sdgs.save(pipeline, tmp_path / "model.sdgs", label_names=["x", "y", "z"])
+    loaded = sdgs.load(tmp_path / "model.sdgs")
+    assert [name for name, _ in loaded.steps] == [name for name, _ in pipeline.steps]
+    assert loaded[-1].label_names_ == ("x", "y", "z")
+    pd.testing.assert_frame_equal(loaded.predict_proba(FRAME), pipeline.predict_proba(FRAME))
+    assert list(sdgs.explain(loaded, FRAME[:1]).terms.feature_names) == ["a", "b", "c", "d"]
+
+
+def test_names_of_a_saved_pipeline_are_those_of_its_samples(tmp_path):
+    fitted = make_pipeline(StandardScaler(), model()).fit(FRAME.to_numpy(), LABELS)
+    sdgs.save(fitted, tmp_path / "model.sdgs", feature_names=["e", "f", "g", "h"])
+    for _ in range(2):
+        loaded = sdgs.load(tmp_path / "model.sdgs")
+        assert loaded.feature_names_ == ("e", "f", "g", "h")
+        assert list(sdgs.explain(loaded, FRAME.to_numpy()[:1]).terms.feature_names) == ["e", "f", "g", "h"]
+        sdgs.save(loaded, tmp_path / "model.sdgs")
+
+
+def test_of_a_pipeline_with_other_steps_the_last_is_saved_with_the_names_of_its_features(tmp_path):
+    pipeline = make_pipeline(RobustScaler(), StandardScaler(), model()).fit(FRAME, LABELS)
     path = tmp_path / "model.sdgs"
-    with pytest.warns(UserWarning, match="does not hold the steps standardscaler of the pipeline"):
+    with pytest.warns(
+        UserWarning, match="cannot hold robustscaler, so the file does not hold the steps robustscaler, s"
+    ):
         sdgs.save(pipeline, path)
     loaded = sdgs.load(path)
     assert loaded.feature_names_ == ("a", "b", "c", "d")
@@ -97,13 +119,14 @@ def test_a_saved_pipeline_is_its_last_step_with_the_names_of_its_features(pipeli
     assert list(sdgs.explain(joined, FRAME[:1]).terms.feature_names) == ["a", "b", "c", "d"]
 
 
-def test_nothing_is_left_out_of_the_file_of_a_model_or_of_a_pipeline_that_does_not_transform(tmp_path):
+def test_a_pipeline_that_does_not_transform_is_saved_too(tmp_path):
     for estimator in (model(), make_pipeline("passthrough", model())):
         fitted = estimator.fit(FRAME, LABELS)
         sdgs.save(fitted, tmp_path / "model.sdgs", label_names=["x", "y", "z"])
         loaded = sdgs.load(tmp_path / "model.sdgs")
-        assert loaded.label_names_ == ("x", "y", "z")
-        assert not hasattr(loaded, "feature_names_")  # the model itself has them
+        last = loaded[-1] if isinstance(loaded, Pipeline) else loaded
+        assert last.label_names_ == ("x", "y", "z")
+        assert not hasattr(last, "feature_names_")  # the model itself has them
         pd.testing.assert_frame_equal(loaded.predict_proba(FRAME), fitted.predict_proba(FRAME))
 
 

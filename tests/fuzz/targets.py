@@ -19,6 +19,7 @@ SHARES = {
     "csv": 20,
     "parquet": 10,
     "model_files": 16,
+    "stored_estimators": 16,
     "checkpoints": 8,
     "command_line": 8,
     "command_line_process": 0.05,

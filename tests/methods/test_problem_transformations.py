@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -17,6 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sdgs.datasets import make_composite_digits
 from sdgs.methods import (
     HOMER,
     ClassifierChains,
@@ -212,6 +214,15 @@ def test_base_learners(problem, method, estimator):
     assert model.predict(X_test)[:, 4].all()
     assert repr(estimator.get_params()) == before
     assert not hasattr(estimator, "classes_")
+
+
+@pytest.mark.parametrize("method", [LabelPowerset(), ClassifierChains()], ids=repr)
+def test_the_default_base_learner_converges_on_samples_that_are_not_scaled(method):
+    """Features of about the same size, in which scikit-learn's 100 iterations are not enough."""
+    digits = make_composite_digits(600, max_labels=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        clone(method).set_params(estimator=LogisticRegression()).fit(digits.X, digits.Y)
+    clone(method).fit(digits.X, digits.Y)  # warnings are errors
 
 
 @methods

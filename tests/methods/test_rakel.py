@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
@@ -48,6 +49,28 @@ def test_votes_and_marginals_are_those_of_label_powersets(small):
     assert not hasattr(model, "predict_proba")
     model.set_params(average="marginals")
     np.testing.assert_allclose(model.predict_proba(X_test), marginals / count)
+
+
+@pytest.mark.parametrize("disjoint", [True, False])
+@pytest.mark.parametrize("convert", [np.asarray, csr_matrix])
+def test_agrees_with_scikit_multilearn(disjoint, convert):
+    """Given the same label sets; it draws others."""
+    ensemble, clusters = (pytest.importorskip(f"skmultilearn.{name}") for name in ("ensemble", "cluster"))
+    transform = pytest.importorskip("skmultilearn.problem_transform")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 6)) * (rng.random((150, 6)) < 0.7)
+    Y = (X @ rng.standard_normal((6, 7)) + rng.standard_normal((150, 7)) > 0.3).astype(int)
+    X, X_test = convert(X[:100]), convert(X[100:])
+    model = RAkEL(disjoint=disjoint, random_state=0).fit(X, Y[:100])
+    ensemble_of = ensemble.LabelSpacePartitioningClassifier if disjoint else ensemble.MajorityVotingClassifier
+    expected = ensemble_of(
+        classifier=transform.LabelPowerset(LogisticRegression(), require_dense=[False, True]),
+        clusterer=clusters.FixedLabelSpaceClusterer([list(map(int, labels)) for labels in model.labelsets_]),
+        require_dense=[False, True],
+    )
+    expected = expected.fit(X, Y[:100]).predict(X_test)
+    # The ensemble of overlapping sets returns a dense matrix.
+    np.testing.assert_array_equal(model.predict(X_test), csr_matrix(expected).toarray())
 
 
 @pytest.mark.parametrize(("k", "size"), [(1, 1), (7, 1), (7, 3), (9, 3), (5, 5)])

@@ -15,8 +15,19 @@ NAMES = sorted(path.stem for path in ARCHIVE.glob("*.sdgs"))
 
 
 def test_every_version_has_a_file_per_kind_of_model():
-    kinds = ("kernel", "norm", "ridge", "search")
-    assert sorted(f"v{version}-{kind}" for version in range(1, VERSION + 1) for kind in kinds) == NAMES
+    kinds = (
+        "average",
+        "chains",
+        "forest",
+        "kernel",
+        "neighbours",
+        "norm",
+        "powerset",
+        "ridge",
+        "search",
+        "search-of-path",
+    )
+    assert [f"v{version}-{kind}" for version in range(1, VERSION + 1) for kind in kinds] == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,6 +74,6 @@ def test_archived_models_keep_sparse_labels_and_classes():
 @pytest.mark.slow
 def test_the_archive_of_a_version_is_written_once(tmp_path):
     archive(tmp_path)
-    assert len(list(tmp_path.glob(f"v{VERSION}-*.sdgs"))) == 4
+    assert len(list(tmp_path.glob(f"v{VERSION}-*.sdgs"))) == 10
     with pytest.raises(FileExistsError, match="never rewritten"):
         archive(tmp_path)

@@ -19,6 +19,18 @@ def last_step(estimator: Any) -> Any:
     return estimator
 
 
+def number_of_features(estimator: Any) -> int | None:
+    """Of the samples that an estimator or a pipeline takes; None if it was fitted to something else."""
+    while isinstance(estimator, Pipeline):
+        estimator = next((step for _, step in estimator.steps if not _is_passthrough(step)), None)
+    number = getattr(estimator, "n_features_in_", None)
+    return None if number is None else int(number)
+
+
+def _is_passthrough(step: Any) -> bool:
+    return step is None or isinstance(step, str)
+
+
 def samples_of_last_step(estimator: Any, X: Any) -> Any:
     """``X`` transformed by all steps but the last."""
     while isinstance(estimator, Pipeline):
@@ -41,7 +53,7 @@ def known_feature_names(estimator: Any) -> Any:
     while isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             try:
-                names = estimator[:-1].get_feature_names_out(names)
+                names = estimator[:-1].get_feature_names_out(getattr(estimator, "feature_names_", names))
             except (AttributeError, ValueError) as error:
                 reason = str(error).partition(". ")[0]  # scikit-learn goes on with advice about slices
                 raise ValueError(

@@ -1,5 +1,7 @@
 """`sdgs evaluate`, and the tables that `sdgs fit` prints as well."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,9 +9,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sdgs.cli._console import escape, format_percent, make_table, out, print_json, progress_bar
+from sdgs.cli._console import escape, exit_with_error, format_percent, make_table, out, print_json, progress_bar
 from sdgs.cli._models import NamedModel, load_model, stack_rows
-from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile
+from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile, split_commas
 
 
 @dataclass(frozen=True)
@@ -21,24 +23,45 @@ class Evaluation:
     labels: dict[str, dict[str, float]]
 
 
+def _check_measures(measures: str | None) -> str | None:
+    from sdgs.metrics._multilabel import find_metric
+
+    for name in split_commas(measures or ""):
+        try:
+            find_metric(name)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return measures
+
+
 def evaluate(
     model: ModelFile,
     file: DataFile,
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            callback=_check_measures,
+            help="Further measures, separated by commas: micro_f1, ranking_loss, ndcg@5, log_loss and others.",
+        ),
+    ] = None,
+    all_measures: Annotated[bool, typer.Option("--all-measures", help="All measures that there are.")] = False,
     worst: Annotated[int, typer.Option(min=0, help="Number of labels to print, lowest F1 first.")] = 20,
     label_column: LabelColumn = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Evaluate a model on a file with labels: five measures, and precision, recall and F1 per label.
+    """Evaluate a model on a file with labels: five measures or more, and precision, recall and F1 per label.
 
     \b
     Examples:
       sdgs evaluate emotions.sdgs emotions-test.arff
       sdgs evaluate emotions.sdgs emotions-test.arff --json
       sdgs evaluate songs.sdgs new-songs.csv --label-column moods
+      sdgs evaluate emotions.sdgs emotions-test.arff --measures macro_f1,ranking_loss,ndcg@3
     """
-    evaluation = evaluate_file(load_model(model, jobs), file, format, label_column)
+    asked = "all" if all_measures else split_commas(measures or "")
+    evaluation = evaluate_file(load_model(model, jobs), file, format, label_column, asked)
     if json:
         print_json(asdict(evaluation))
         return
@@ -46,39 +69,59 @@ def evaluate(
     print_labels(evaluation, worst)
 
 
-def evaluate_file(named: NamedModel, file: Path, format_: str | None, label_column: str | None) -> Evaluation:
-    """Predict the samples of a file and compare with its labels; samples with missing labels are left out."""
+def evaluate_file(
+    named: NamedModel, file: Path, format_: str | None, label_column: str | None, measures: str | Sequence[str] = ()
+) -> Evaluation:
+    """Predict the samples of a file and compare with its labels; samples with missing labels are left out.
+
+    ``measures`` are computed in addition to the five.
+    """
     from scipy.sparse import csr_array
 
     from sdgs import metrics
 
-    true_blocks, predicted_blocks = [], []
+    true_blocks, predicted_blocks, score_blocks = [], [], []
     size = file.stat().st_size if file.is_file() else None
     with progress_bar(f"Predicting {file}", size) as show:
         for X, Y, _, position in named.labelled_blocks(file, format_, label_column):
             true_blocks.append(Y)
             predicted_blocks.append(csr_array(named.predict_labels(X).astype(np.int8)))
+            if measures:
+                score_blocks.append(named.predict_scores(X))
             show(position, "")
     true, predicted = stack_rows(true_blocks), stack_rows(predicted_blocks)
     columns = {name: values.tolist() for name, values in metrics.evaluate_labels(true, predicted).items()}
     by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
-    return Evaluation(true.shape[0], metrics.evaluate(true, predicted), by_label)
+    try:
+        values = metrics.evaluate(true, predicted, stack_rows(score_blocks) if measures else None, measures=measures)
+    except ValueError as error:  # more first labels than there are, or no probabilities
+        exit_with_error(str(error))
+    return Evaluation(true.shape[0], values, by_label)
 
 
 def measure_title(name: str) -> str:
     """The name of a metric, and an arrow for whether a higher or a lower value is better."""
-    from sdgs.metrics import METRICS
+    from sdgs.metrics._multilabel import find_metric
 
-    return f"{name.replace('_', ' ')} {'↑' if METRICS[name].greater_is_better else '↓'}"
+    return f"{name.replace('_', ' ')} {'↑' if find_metric(name).greater_is_better else '↓'}"
 
 
 def print_measures(evaluation: Evaluation, file: Path) -> None:
-    """Print the five measures."""
+    """Print the five measures, in percent, then the others."""
+    from sdgs.metrics import METRICS
+
     out().print(f"[bold]{escape(file.name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
     table = make_table("", "%")
-    for name, value in evaluation.measures.items():
-        table.add_row(measure_title(name), format_percent(value))
+    for name in METRICS:
+        table.add_row(measure_title(name), format_percent(evaluation.measures[name]))
     out().print(table)
+    further = {name: value for name, value in evaluation.measures.items() if name not in METRICS}
+    if further:
+        table = make_table("", "value")
+        for name, value in further.items():
+            table.add_row(measure_title(name), "-" if math.isnan(value) else f"{value:.4f}")
+        out().print("Further measures, not in percent")
+        out().print(table)
 
 
 def print_labels(evaluation: Evaluation, n_labels: int) -> None:

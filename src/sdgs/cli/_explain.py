@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+import sdgs
 from sdgs.cli import _options as option
 from sdgs.cli._console import err, escape, exit_with_error, out, print_json, print_sentences, require_module, spinner
-from sdgs.cli._models import NamedModel, load_model, stack_rows
+from sdgs.cli._models import NamedModel, load_sdgs_model, names_for_explanations, stack_rows
 
 
 class Picture(StrEnum):
@@ -69,8 +70,8 @@ def explain(
         option.check_output(output, suffixes=option.PICTURE_SUFFIXES)
         require_module("matplotlib", "A picture", extra="plot")
     with spinner(f"Reading {file}"):
-        named = load_model(model, jobs)
-        option.check_image_size(size, len(named.features))
+        named = load_sdgs_model(model, jobs, "An explanation")
+        option.check_image_size(size, len(names_for_explanations(named)["feature_names"]))
         X = _read_samples(named, file, format, numbers)
         explained = _explain(named, X, label, counterfactual=counterfactual)
     rows = [(*row, names) for row in zip(numbers, *explained, strict=True)]
@@ -85,10 +86,12 @@ def explain(
 
 def _explain(named: NamedModel, X: Any, labels: list[str] | None, *, counterfactual: bool) -> tuple[list[Any], ...]:
     """Per sample: its reasons, None without a ridge read-out; its counterfactuals; and its decomposition."""
+    from sdgs._utils._last_step import last_step
+
     model = named.model
-    names = {"feature_names": named.features, "label_names": named.labels}
-    parts = list(model.explain(X, **names))
-    if not hasattr(model, "explain_prediction"):
+    names = names_for_explanations(named)
+    parts = list(sdgs.explain(model, X, **names))
+    if not hasattr(last_step(model), "explain_prediction"):
         if labels or counterfactual:
             exit_with_error('--label and --counterfactual need a model with readout="ridge".')
         return [None] * len(parts), [()] * len(parts), parts
@@ -99,9 +102,11 @@ def _explain(named: NamedModel, X: Any, labels: list[str] | None, *, counterfact
         raise typer.BadParameter(f"there is no label {unknown[0]!r} in the model.", param_hint="--label")
     # A matrix, because a list may also be one class per sample.
     of_interest = [[int(name in labels) for name in named.labels]] * len(parts) if labels else None
-    reasons = list(model.explain_prediction(X, of_interest, **names))
+    reasons = list(sdgs.explain_prediction(model, X, of_interest, **names))
     counterfactuals = [
-        [model.counterfactual(X[[row]], name, **names)[0] for name in sample.label_names] if counterfactual else ()
+        [sdgs.counterfactual(model, X[[row]], name, **names)[0] for name in sample.label_names]
+        if counterfactual
+        else ()
         for row, sample in enumerate(reasons)
     ]
     return reasons, counterfactuals, parts

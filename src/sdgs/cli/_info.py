@@ -6,7 +6,13 @@ from typing import Any
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import count, escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
-from sdgs.cli._models import describe_scaling, fitted_parameters, load_model, print_fitted_parameters
+from sdgs.cli._models import (
+    changed_parameters,
+    describe_scaling,
+    fitted_parameters,
+    load_model,
+    print_fitted_parameters,
+)
 
 MAX_LABELS = 20_000  # of `sdgs fit`: with 300 samples 10,000 labels take a minute, and time grows with both
 _MAX_NAMES_SHOWN = 20
@@ -189,10 +195,7 @@ def _as_pattern(name: str) -> str:
 def _print_model(file: Path, json: bool) -> None:
     named = load_model(file, n_jobs=1)
     model = named.model
-    defaults = type(model)().get_params()
-    changed = {
-        name: repr(value) for name, value in model.get_params().items() if name != "n_jobs" and value != defaults[name]
-    }
+    changed = changed_parameters(model)
     if json:
         print_json(
             {

@@ -1,5 +1,6 @@
 """A model with the names of its columns, and its predictions for the samples of a file."""
 
+import inspect
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,30 +82,75 @@ def stack_rows(blocks: Sequence[Any]) -> Any:
 
 def load_model(path: Path, n_jobs: int) -> NamedModel:
     """A model from its file. Columns without names are named by their indices."""
-    from sdgs._utils._last_step import known_feature_names, known_label_names
+    from sdgs._utils._last_step import known_label_names, last_step, number_of_features, stored_feature_names
 
     try:
-        model = sdgs.load(path).set_params(n_jobs=n_jobs)
+        model = sdgs.load(path)
     except sdgs.ModelFileError as error:
         hint = "" if path.suffix == ".sdgs" else " The model comes first, then the data."
         exit_with_error(f"{error}{hint}")
-    features = known_feature_names(model)
-    features = range(model.n_features_in_) if features is None else features
+    last = last_step(model)
+    if not hasattr(last, "predict"):
+        exit_with_error(f"{path} holds {type(last).__name__}, which predicts no labels.")
+    if "n_jobs" in last.get_params(deep=False):
+        last.set_params(n_jobs=n_jobs)
+    features = stored_feature_names(model)  # of the samples, not of what a pipeline makes of them
+    features = range(number_of_features(model) or 0) if features is None else features
     return NamedModel(model, tuple(map(str, features)), tuple(map(str, known_label_names(model))))
+
+
+def load_sdgs_model(path: Path, n_jobs: int, purpose: str) -> NamedModel:
+    """A model from its file, if it is one of SDGS or a pipeline that ends with one."""
+    from sdgs._utils._last_step import last_step
+    from sdgs.estimators._sdgs_model import SDGSModel
+
+    named = load_model(path, n_jobs)
+    last = last_step(named.model)
+    if not isinstance(last, SDGSModel):
+        exit_with_error(
+            f"{purpose} needs a model file of SDGSClassifier or SDGSClassifierCV; {path} holds {type(last).__name__}, "
+            "which sdgs predict and sdgs evaluate take."
+        )
+    return named
+
+
+def names_for_explanations(named: NamedModel) -> dict[str, Any]:
+    """Names of what the last step reads, and of the labels."""
+    from sdgs._utils._last_step import known_feature_names, last_step
+
+    names = None if last_step(named.model) is named.model else known_feature_names(named.model)
+    return {"feature_names": named.features if names is None else tuple(names), "label_names": named.labels}
 
 
 def fitted_parameters(model: Any) -> dict[str, Any]:
     """The values that a fitted model uses, whether given, estimated or selected."""
+    from sdgs._utils._last_step import last_step
+
+    model = last_step(model)
+    if not hasattr(model, "decomposition_"):
+        return dict(getattr(model, "best_params_", {}))
     names = ("scaling", "huber", "gamma", "n_components", "alpha", "penalty", "read_from")
     return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
 
 
 def print_fitted_parameters(model: Any) -> None:
     """Print them in one line."""
+    from sdgs._utils._last_step import last_step
+
     used = fitted_parameters(model)
-    values = ", ".join(f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from"))
-    origin = "Selected by cross-validation" if hasattr(model, "best_params_") else "Parameters used"
-    print_sentences(f"{origin}: scaling {describe_scaling(used['scaling'])}, {values}")
+    values = [f"{name}={value}" for name, value in used.items() if name not in ("scaling", "read_from")]
+    if "scaling" in used:
+        values[:0] = [f"scaling {describe_scaling(used['scaling'])}"]
+    origin = "Selected by cross-validation" if hasattr(last_step(model), "best_params_") else "Parameters used"
+    if values:
+        print_sentences(f"{origin}: {', '.join(values)}")
+
+
+def changed_parameters(model: Any) -> dict[str, str]:
+    """The parameters that differ from their defaults, as text, without the number of threads."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(type(model)).parameters.items()}
+    values = model.get_params(deep=False).items()
+    return {name: repr(value) for name, value in values if name != "n_jobs" and repr(value) != repr(defaults[name])}
 
 
 def describe_scaling(scaling: str | None) -> str:

@@ -8,7 +8,7 @@ from rich import filesize
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import escape, out, require_module, spinner
-from sdgs.cli._models import NamedModel, load_model, stack_rows
+from sdgs.cli._models import NamedModel, load_sdgs_model, names_for_explanations, stack_rows
 
 
 def report(
@@ -46,8 +46,8 @@ def report(
     size = option.parse_image_size(shape)
     require_module("jinja2", "A report", extra="report")
     with spinner(f"Reading {file}") as show:
-        named = load_model(model, jobs)
-        option.check_image_size(size, len(named.features))
+        named = load_sdgs_model(model, jobs, "A report")
+        option.check_image_size(size, len(names_for_explanations(named)["feature_names"]))
         X, Y, numbers = _read_labelled(named, file, format, label_column)
 
         from sdgs.report import fit_compared_methods, write_model_report
@@ -62,8 +62,7 @@ def report(
             X,
             Y,
             output,
-            feature_names=named.features,
-            label_names=named.labels,
+            **names_for_explanations(named),
             sample_names=numbers,
             compared_methods=compared,
             shape=size,

@@ -133,8 +133,7 @@ class AveragingClassifier(CrossFittedClassifier):
         super().set_params(**params)
         return self
 
-    def _fit(self, X: Any, labels: Any) -> None:
-        super()._fit(X, labels)
+    def _set_attributes(self) -> None:
         self.estimators_ = [scorer.estimator for scorer in self._scorers]
         self.weights_ = self._average.weights
 

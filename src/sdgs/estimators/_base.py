@@ -25,6 +25,7 @@ from sdgs._utils._validation import (
     reject_masked,
     unwrap_labels,
 )
+from sdgs.estimators._saving import SavingMixin
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -76,7 +77,7 @@ def reads_by_ridge(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class LabelTarget:
+class LabelTarget(SavingMixin):
     """Mixin: validates X, and turns a target of any form into a label matrix."""
 
     _accepts_missing = False  # whether NaN in X means a missing entry

@@ -1,7 +1,7 @@
 """What DecisionClassifier and AveragingClassifier share: other classifiers, cross-fitted, and a decision on labels."""
 
 import numbers
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgs._utils._validation import check_int, check_n_jobs, check_seed, reject_masked
 from sdgs.estimators._base import MultiLabelClassifier, atomic_fit
+from sdgs.estimators._cross_fitted_fields import AVERAGE_FIELD, DECISION_FIELD, SCORER_FIELD, check_scorer
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._label_scores import LabelScorer, Learner, Scores, Target, cross_fit
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
 from sdgs.readout._decision import Decision, make_decision
@@ -28,6 +30,14 @@ class CrossFittedClassifier(MultiLabelClassifier):
     """
 
     _public_module = "sdgs"
+
+    _stored_attributes: ClassVar[Fields] = {
+        "_scorers": ListField(SCORER_FIELD, "scorers"),
+        "_average": AVERAGE_FIELD,
+        "_decision": DECISION_FIELD,
+        "out_of_fold_rows_": ArrayField("i", ("rows",), low=0, ascending=True),
+        "out_of_fold_probabilities_": ArrayField("f", ("rows", "k"), low=0, high=1),
+    }
 
     metric: str
     decision: Any
@@ -122,6 +132,19 @@ class CrossFittedClassifier(MultiLabelClassifier):
             at_least_one=at_least_one,
             one_per_sample=self._is_multiclass,
         )
+        self._set_attributes()
+
+    def _finish_loading(self) -> None:
+        sizes = len(self._average.calibrations), self._average.weights.size
+        if not self._scorers or sizes != (len(self._scorers), len(self._scorers)):
+            raise ValueError(f"a {type(self).__name__} in it has different numbers of classifiers and weights.")
+        for scorer in self._scorers:
+            check_scorer(scorer, self.n_features_in_)
+        self._set_attributes()
+
+    def _set_attributes(self) -> None:
+        """Set what follows from the classifiers and their weights."""
+        raise NotImplementedError
 
     def _check_before_prediction(self, X: Any) -> Scores:
         """The log-odds of samples: the other methods need no more of them, and X may be anything."""

@@ -117,8 +117,7 @@ class DecisionClassifier(CrossFittedClassifier):
     def _shrinks(self) -> bool:
         return self.calibration is not None
 
-    def _fit(self, X: Any, labels: Any) -> None:
-        super()._fit(X, labels)
+    def _set_attributes(self) -> None:
         self.estimator_ = self._scorers[0].estimator
 
     def _fit_average(

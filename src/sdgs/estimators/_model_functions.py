@@ -16,8 +16,10 @@ from sdgs._utils._last_step import (
     stored_feature_names,
 )
 from sdgs.audit._suspicious_labels import SuspiciousLabels
+from sdgs.estimators._saving import SavingMixin, save_fitted
 from sdgs.estimators._sdgs_model import SDGSModel
 from sdgs.explanation import Counterfactual, Explanation, LabelExplanation, PredictionExplanation
+from sdgs.persistence.codecs._estimator_codec import unstorable_steps
 
 
 def explain(
@@ -174,21 +176,23 @@ def counterfactual(
 
 
 def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
-    """Write a fitted model, or the last step of a fitted pipeline, to one file, which :func:`sdgs.load` reads.
+    """Write a fitted model, or a fitted pipeline that ends with one, to one file, which :func:`sdgs.load` reads.
 
-    For a model the same as its method ``save``. A model file holds no other estimators: of a pipeline the last step is
-    written with the names of the features that it reads, and a warning names the steps that are left out. The loaded
-    model takes samples that these steps have transformed. To use it on the original samples, keep the steps elsewhere,
-    for example by skops, and join both: ``make_pipeline(steps, sdgs.load(path))``.
+    For an estimator of this package the same as its method ``save``. A pipeline is written as a whole if a model file
+    can hold all its steps: scalers, for example; docs/model-format.md has the list. Otherwise its last step alone is
+    written, with the names of the features that it reads, and a warning names the steps that are left out. That model
+    takes samples that these steps have transformed. To use it on the original samples, keep the steps elsewhere, for
+    example by skops, and join both: ``make_pipeline(steps, sdgs.load(path))``.
 
     Parameters
     ----------
-    estimator : SDGSClassifier, SDGSClassifierCV or Pipeline
+    estimator : estimator of this package or Pipeline
         Fitted.
     path : str or Path
         Usually ends in ``.sdgs``.
     feature_names, label_names : sequence of str, optional
-        Default: as in :func:`explain`.
+        Names for the columns of ``X`` and ``y`` if those were arrays without names. If only the last step of a pipeline
+        is written, ``feature_names`` are those of the transformed features; default: as in :func:`explain`.
 
     Warns
     -----
@@ -198,22 +202,29 @@ def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_n
     Raises
     ------
     ValueError
-        If the last step is not a model of this package, or the steps before it give no names.
+        If the last step is not an estimator of this package, or the steps before it give no names.
     ModelFileError
         If the model cannot be stored: see the method ``save``.
     """
-    check_last_step(estimator)
     model = last_step(estimator)
+    if not isinstance(model, SavingMixin):
+        raise ValueError(f"estimator must be one of sdgs, or a Pipeline whose last step is one; got {_what(estimator)}")
+    if estimator is model:
+        model.save(path, feature_names=feature_names, label_names=label_names)
+        return
+    left_out = unstorable_steps(estimator)
+    if not left_out:
+        save_fitted(estimator, path, feature_names, label_names)
+        return
     if feature_names is None and stored_feature_names(model) is None:
         feature_names = known_feature_names(estimator)
     model.save(path, feature_names=feature_names, label_names=label_names)
-    left_out = _steps_before_last(estimator)
-    if left_out:
-        warnings.warn(
-            f"The file does not hold the steps {', '.join(left_out)} of the pipeline: the loaded model takes samples "
-            "that they have transformed.",
-            stacklevel=2,
-        )
+    warnings.warn(
+        f"A model file cannot hold {', '.join(left_out)}, so the file does not hold the steps "
+        f"{', '.join(_steps_before_last(estimator))} of the pipeline: the loaded model takes samples that they have "
+        "transformed.",
+        stacklevel=2,
+    )
 
 
 def suspicious_labels(
@@ -273,13 +284,18 @@ def check_last_step(estimator: Any) -> None:
     model = last_step(estimator)
     if isinstance(model, SDGSModel):
         return
+    raise ValueError(
+        "estimator must be an SDGSClassifier, an SDGSClassifierCV, or a Pipeline whose last step is one; got "
+        f"{_what(estimator)}"
+    )
+
+
+def _what(estimator: Any) -> str:
+    """What is not an estimator of this package, and what to pass in its place, for an error."""
+    model = last_step(estimator)
     what = type(model).__name__ if not isinstance(model, str) else repr(model)
     what = f"a pipeline whose last step is {what}" if isinstance(estimator, Pipeline) else what
-    advice = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
-    raise ValueError(
-        f"estimator must be an SDGSClassifier, an SDGSClassifierCV, or a Pipeline whose last step is one; got {what}."
-        f"{advice}"
-    )
+    return what + (". Pass its best_estimator_." if hasattr(model, "best_estimator_") else ".")
 
 
 def _steps_before_last(estimator: Any) -> list[str]:

@@ -1,14 +1,12 @@
 """What SDGSClassifier and SDGSClassifierCV share: everything but how the parameters are found."""
 
 import numbers
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import expit, namespace, on_host
 from sdgs._utils._overflow import too_large_for_model
@@ -26,7 +24,6 @@ from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, re
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
-from sdgs.persistence.codecs._model_codec import save_model
 from sdgs.readout._calibration import fit_calibration, label_probabilities
 from sdgs.readout._decision import Decision, make_decision
 from sdgs.readout._features import needs_cleaning
@@ -210,43 +207,6 @@ class SDGSModel(
         if issparse(original):
             return csr_array(cleaned).astype(original.dtype)
         return namespace(original).astype(cleaned, original.dtype)
-
-    def save(self, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
-        """Write the fitted model to one file, which :func:`sdgs.load` reads; no pickle.
-
-        The loaded model has the same parameters and fitted attributes, and its predictions are equal to the last digit.
-        The file appears whole or not at all, and replaces one of the same name.
-
-        Parameters
-        ----------
-        path : str or Path
-            Usually ends in ``.sdgs``.
-        feature_names, label_names : sequence of str, optional
-            Names for the columns of ``X`` and ``y`` if those were arrays without names. The loaded model has them as
-            ``feature_names_`` and ``label_names_``, and keeps them when it is saved again. ``sdgs predict`` finds
-            columns by them.
-
-        Raises
-        ------
-        ModelFileError
-            If the file cannot hold all of the model: a subclass, classes or column names that are neither strings nor
-            numbers, columns of ``y`` with an unusual dtype, more than 1024 threads as ``n_jobs``; or if a name in
-            ``feature_names`` or ``label_names`` occurs twice. ``sdgs fit`` checks parameters and names before the
-            training.
-
-        Notes
-        -----
-        docs/model-format.md describes the file. ``checkpoint`` is not stored, nor is a ``RandomState`` as
-        ``random_state``, of which there is a warning: the loaded model has None for them, which matters only if it is
-        fitted again.
-        """
-        check_is_fitted(self)
-        self._check_parameters()
-        names = {
-            "features": getattr(self, "feature_names_", None) if feature_names is None else feature_names,
-            "labels": getattr(self, "label_names_", None) if label_names is None else label_names,
-        }
-        save_model(self, Path(path), names)
 
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""

@@ -1,8 +1,8 @@
 """The other methods that the paper names, with scikit-learn's interface.
 
 They neither scale samples nor take missing values: put a scaler and an imputer before them in a pipeline. If the base
-learner warns that it did not converge, pass one with more iterations, as in
-``ClassifierChains(LogisticRegression(max_iter=1000))``. Most predict a label at a fixed threshold;
+learner warns that it did not converge, scale the samples, or pass one with more iterations, as in
+``ClassifierChains(LogisticRegression(max_iter=10_000))``. Most predict a label at a fixed threshold;
 :class:`~sdgs.DecisionClassifier` tunes the decision. :class:`MDDM` is a transformer, to put before a classifier.
 """
 

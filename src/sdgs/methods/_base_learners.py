@@ -18,10 +18,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import Parallel, delayed
 
+from sdgs._utils._last_step import last_step, number_of_features
 from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_n_jobs, check_seed
 from sdgs.estimators._base import ProbabilisticClassifier
+from sdgs.persistence.codecs._stored_fields import INTEGER, EstimatorField, OptionalField, RecordField
+from sdgs.selection._defaults import LOGISTIC_REGRESSION_ITERATIONS
 
 Array = NDArray[np.floating[Any]]
 MAX_SEED = int(np.iinfo(np.int32).max)
@@ -58,13 +61,32 @@ class FittedLearner:
         return self.probabilities(X)[:, 1]
 
 
+LEARNER_FIELD = RecordField(
+    FittedLearner, {"n_classes": INTEGER, "estimator": OptionalField(EstimatorField()), "only_class": INTEGER}
+)
+
+
+def check_learner(learner: FittedLearner, n_features: int, n_classes: int = 2) -> None:
+    """Raise an error if a learner from a file is not one of so many features and classes."""
+    if learner.n_classes != n_classes or learner.only_class >= n_classes:
+        raise ValueError(f"a base learner in it is not one of {n_classes} classes.")
+    if learner.estimator is None:
+        return
+    if number_of_features(learner.estimator) != n_features:
+        raise ValueError(f"a base learner in it is not one of {n_features} features.")
+    check_base_learner(learner.estimator, "a base learner in it")
+    classes = getattr(last_step(learner.estimator), "classes_", None)
+    if classes is None or not np.array_equal(classes, np.arange(n_classes)):
+        raise ValueError(f"a base learner in it has other classes than 0 to {n_classes - 1}.")
+
+
 def fit_learner(
     estimator: Any, X: Any, codes: NDArray[Any], n_classes: int = 2, seed: int | None = None
 ) -> FittedLearner:
     """Fit a clone of ``estimator``, by default logistic regression, to the classes ``codes`` (n,)."""
     if codes.size == 0 or (codes == codes[0]).all():
         return FittedLearner(n_classes, None, int(codes[0]) if codes.size else 0)
-    learner = LogisticRegression() if estimator is None else clone(estimator)
+    learner = LogisticRegression(max_iter=LOGISTIC_REGRESSION_ITERATIONS) if estimator is None else clone(estimator)
     if seed is not None:
         names = [name for name in learner.get_params() if name.rpartition("__")[2] == "random_state"]
         learner.set_params(**dict.fromkeys(names, seed))

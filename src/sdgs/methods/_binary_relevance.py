@@ -1,6 +1,6 @@
 """Binary relevance: one linear support vector machine per label."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._validation import check_int, check_n_jobs, check_number, sum_of_squares
 from sdgs.estimators._base import MultiLabelClassifier
+from sdgs.persistence.codecs._stored_fields import INTEGER, ArrayField, Fields
 
 # LIBLINEAR squares C * ||X||^2, and never ends once that overflows.
 _MAX_WEIGHTED_NORM = 1e100
@@ -42,6 +43,12 @@ class BinaryRelevance(MultiLabelClassifier):
         The largest number of iterations of all labels.
     classes_ : ndarray of shape (k,)
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "coef_": ArrayField("f", ("k", "p")),
+        "intercept_": ArrayField("f", ("k",)),
+        "n_iter_": INTEGER,
+    }
 
     def __init__(
         self,

@@ -1,17 +1,19 @@
 """Classifier chains, ensembles of them, and probabilistic inference in them."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
     MAX_SEED,
     Array,
     FittedLearner,
     ProblemTransformation,
+    check_learner,
     fit_learner,
     in_threads,
     rows_of,
@@ -26,11 +28,18 @@ from sdgs.methods._chain_inference import (
     monte_carlo,
     with_labels,
 )
+from sdgs.persistence.codecs._stored_fields import INTEGER, NUMBER, ArrayField, Fields, ListField, RecordField
 from sdgs.selection._defaults import EXACT_CHAIN_LABELS, MAX_EXACT_CHAIN_LABELS
 
 DECISIONS = ("greedy", "mode", "marginals", "f1")
 INFERENCES = ("auto", "exact", "beam", "monte_carlo")
 _BLOCK_SETS = 1 << 18  # label sets that are held at a time
+
+
+_CHAIN_FIELD = RecordField(
+    FittedChain,
+    {"order": ArrayField("i", ("k",), below="k"), "links": ListField(LEARNER_FIELD, "k"), "label_weight": NUMBER},
+)
 
 
 class ClassifierChains(ProblemTransformation):
@@ -48,8 +57,8 @@ class ClassifierChains(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without ``predict_proba``
-        the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
     n_chains : int, default=1
         Chains of the ensemble, whose probabilities are averaged; the literature has 10. Joint distributions are
         averaged before the decision.
@@ -106,6 +115,8 @@ class ClassifierChains(ProblemTransformation):
     >>> chains.predict(data.X).shape
     (200, 4)
     """
+
+    _stored_attributes: ClassVar[Fields] = {"_chains": ListField(_CHAIN_FIELD), "_draw_seed": INTEGER}
 
     def __init__(
         self,
@@ -164,6 +175,17 @@ class ClassifierChains(ProblemTransformation):
             )
             self._chains.append(FittedChain(order, links, float(self.label_weight)))
         self._draw_seed = int(rng.integers(MAX_SEED))
+        self.estimators_ = [[link.estimator for link in chain.links] for chain in self._chains]
+
+    def _finish_loading(self) -> None:
+        if not self._chains:
+            raise ValueError("a ClassifierChains in it has no chain.")
+        for chain in self._chains:
+            if np.unique(chain.order).size != len(self.classes_):
+                raise ValueError("a chain in it is not a permutation of the labels.")
+            for t, link in enumerate(chain.links):
+                check_learner(link, self.n_features_in_ + t)
+        self.order_ = np.stack([chain.order for chain in self._chains])
         self.estimators_ = [[link.estimator for link in chain.links] for chain in self._chains]
 
     def _training_rows(self, n: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sdgs._utils._validation import check_choice, check_int, check_number, check
 from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._sparse_recovery import DECODERS
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ValueField
 
 SENSINGS = ("hadamard", "gaussian")
 _EXTRA_SPARSITY = 2  # labels that are decoded beyond the mean number per sample
@@ -25,7 +26,7 @@ class CompressedLabels(LinearMethod):
     The k labels are compressed to m random measurements, z = A y, each of which one ridge regression predicts. From
     the predictions h(x) of a sample a sparse vector of labels is decoded:
 
-    .. math:: \hat y = \arg\min_y \; \|h(x) - A y\|_2 \quad \text{s.t.} \quad \|y\|_0 \le s
+    .. math:: \min_y \; \|h(x) - A y\|_2 \quad \text{s.t.} \quad \|y\|_0 \le s
 
     A label is predicted if its entry is above ``threshold``. Use it for many labels, of which each sample has few: only
     m regressions are stored. :class:`PLST` and :class:`ReducedRankRidge` compress labels by learned
@@ -63,8 +64,8 @@ class CompressedLabels(LinearMethod):
     -----
     Scores are zero for labels that are not decoded, so that rankings beyond the first s labels are ties.
 
-    A fit costs a singular value decomposition of X; for sparse X an eigendecomposition of X X^T or X^T X, whichever is
-    smaller.
+    A fit costs a singular value decomposition of X; for sparse X an eigendecomposition of :math:`X X^T` or
+    :math:`X^T X`, whichever is smaller.
 
     References
     ----------
@@ -79,6 +80,14 @@ class CompressedLabels(LinearMethod):
     >>> model.coef_.shape, model.sparsity_
     ((8, 64), 4)
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "coef_": ArrayField("f", ("m", "p")),
+        "intercept_": ArrayField("f", ("m",)),
+        "sensing_matrix_": ArrayField("f", ("m", "k")),
+        "sparsity_": ValueField((numbers.Integral,), low=1, high=2**31),
+        "_fixed_scores": ArrayField("f", ("k",), low=0, high=1, nan=True),
+    }
 
     def __init__(
         self,

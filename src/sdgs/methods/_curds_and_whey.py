@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sdgs.methods._centred_svd import CentredSVD, centred_svd
 from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import PathSearch, check_grid
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -78,6 +79,11 @@ def _gcv_shrinkage(c2: Array, squares: Array, r: float) -> Array:
 class _CurdsAndWheyMethod(LinearMethod):
     """What fits with given and with chosen parameters share."""
 
+    _stored_attributes: ClassVar[Fields] = {
+        "canonical_correlations_": ArrayField("f", ("m",)),
+        "shrinkage_": ArrayField("f", ("m",)),
+    }
+
     shrinkage: str
 
     def _check_parameters(self) -> None:
@@ -107,10 +113,11 @@ def _check_that_samples_suffice(decomposition: CentredSVD) -> None:
 class CurdsAndWhey(_CurdsAndWheyMethod):
     r"""Curds and whey (Breiman and Friedman, 1997): regressions whose fits are shrunk by canonical correlations.
 
-    Least squares of each label, as 0 and 1, gives scores :math:`\hat y`. In canonical coordinates T y of the labels,
-    which are uncorrelated, each coordinate is shrunk by a factor d that depends on how well it is predicted:
+    Least squares of each label, as 0 and 1, gives scores h(x). In canonical coordinates T y of the labels, which are
+    uncorrelated, each coordinate is shrunk by a factor d that depends on how well it is predicted. With the means m of
+    the labels, the corrected scores are
 
-    .. math:: \tilde y = \bar y + T^{-1} \operatorname{diag}(d) \, T (\hat y - \bar y)
+    .. math:: f(x) = m + T^{-1} \operatorname{diag}(d) \, T (h(x) - m)
 
     With canonical correlation c, and r the share of features per sample,
 
@@ -126,8 +133,8 @@ class CurdsAndWhey(_CurdsAndWheyMethod):
         The factors by generalised cross-validation, which the authors recommend, or those of an infinite population.
     alpha : float, default=0.0
         Penalty of ridge regressions in place of least squares, necessary if there are not more samples than features.
-        Then r is the trace of the hat matrix H divided by n, and c^2 is y^T H y for a canonical coordinate of norm 1.
-        d by ``"gcv"`` may exceed 1 then, because ridge regressions are shrunk already.
+        Then r is the trace of the hat matrix H divided by n, and :math:`c^2` is :math:`y^T H y` for a canonical
+        coordinate of norm 1. d by ``"gcv"`` may exceed 1 then, because ridge regressions are shrunk already.
     threshold : float, default=0.5
 
     Attributes
@@ -147,8 +154,8 @@ class CurdsAndWhey(_CurdsAndWheyMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller. The features' scale matters only with ``alpha``.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller. The features' scale matters only with ``alpha``.
 
     References
     ----------

@@ -1,13 +1,14 @@
 """Hierarchical binary relevance: binary relevance along a given tree of labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdgs.methods._base_learners import Array, ProblemTransformation
-from sdgs.methods._target_tree import Parents, close_upward, fit_tree, top_down
+from sdgs.methods._target_tree import TREE_FIELD, Parents, check_tree, close_upward, fit_tree, top_down
+from sdgs.persistence.codecs._stored_fields import Fields
 
 
 class HierarchicalRelevance(ProblemTransformation):
@@ -25,8 +26,8 @@ class HierarchicalRelevance(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without ``predict_proba``
-        the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
     hierarchy : sequence of k int, dict or None, default=None
         The parent of each label, in one of these forms:
 
@@ -66,6 +67,8 @@ class HierarchicalRelevance(ProblemTransformation):
            [0, 0, 0]])
     """
 
+    _stored_attributes: ClassVar[Fields] = {"_tree": TREE_FIELD}
+
     def __init__(
         self, estimator: Any = None, *, hierarchy: Any = None, random_state: Any = None, n_jobs: int | None = None
     ) -> None:
@@ -79,6 +82,11 @@ class HierarchicalRelevance(ProblemTransformation):
         Y = close_upward(labels.toarray(), self.parents_)
         seeds = self._draw_seeds(rng, Y.shape[1])
         self._tree = fit_tree(self.estimator, X, Y, self.parents_, seeds, self.n_jobs)
+        self.estimators_ = [learner.estimator for learner in self._tree.learners]
+
+    def _finish_loading(self) -> None:
+        check_tree(self._tree, self.n_features_in_, len(self.classes_))
+        self.parents_ = self._tree.parents
         self.estimators_ = [learner.estimator for learner in self._tree.learners]
 
     def _marginals(self, X: Any) -> Array:

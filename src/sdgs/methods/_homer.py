@@ -1,13 +1,14 @@
 """HOMER: a hierarchy of groups of labels that occur together."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.methods._base_learners import Array, ProblemTransformation
-from sdgs.methods._target_tree import Parents, fit_tree
+from sdgs.methods._target_tree import TREE_FIELD, Parents, check_tree, fit_tree
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.selection._defaults import MAX_KMEANS_ITERATIONS
 
 CLUSTERINGS = ("balanced", "random")
@@ -29,8 +30,8 @@ class HOMER(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without ``predict_proba``
-        the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
     branching_factor : int, default=3
         Groups that a group is split into; the literature has 2 to 8.
     clustering : {"balanced", "random"}, default="balanced"
@@ -64,6 +65,11 @@ class HOMER(ProblemTransformation):
     [3, 3, 2]
     """
 
+    _stored_attributes: ClassVar[Fields] = {
+        "groups_": ListField(ArrayField("i", (None,), below="k")),
+        "_tree": TREE_FIELD,
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -91,6 +97,11 @@ class HOMER(ProblemTransformation):
         targets = np.column_stack([Y, *(Y[:, group].any(axis=1) for group in self.groups_)])
         seeds = self._draw_seeds(rng, targets.shape[1])
         self._tree = fit_tree(self.estimator, X, targets, self.parents_, seeds, self.n_jobs)
+        self.estimators_ = [learner.estimator for learner in self._tree.learners]
+
+    def _finish_loading(self) -> None:
+        check_tree(self._tree, self.n_features_in_, len(self.classes_) + len(self.groups_))
+        self.parents_ = self._tree.parents
         self.estimators_ = [learner.estimator for learner in self._tree.learners]
 
     def _marginals(self, X: Any) -> Array:

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int
-from sdgs.methods._base_learners import Array, FittedLearner, ProblemTransformation, fit_learner
+from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
+    Array,
+    FittedLearner,
+    ProblemTransformation,
+    check_learner,
+    fit_learner,
+)
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, RecordField
 from sdgs.readout._joint_f1 import best_expected_f1_of_sets
 
 DECISIONS = ("set", "marginals", "f1")
@@ -42,6 +50,18 @@ class FittedPowerset:
     def best_expected_f1(self, X: Any) -> NDArray[np.bool_]:
         """The set with the largest expected F1 of each sample, (n, k)."""
         return np.concatenate([best_expected_f1_of_sets(self.sets, P) for P in self.set_probabilities(X)])
+
+
+POWERSET_FIELD = RecordField(
+    FittedPowerset, {"learner": LEARNER_FIELD, "sets": ArrayField("b", ("sets", "labels of sets"))}
+)
+
+
+def check_powerset(powerset: FittedPowerset, n_features: int, n_labels: int) -> None:
+    """Raise an error if a powerset from a file is not one of so many features and labels."""
+    if powerset.sets.shape[0] == 0 or powerset.sets.shape[1] != n_labels:
+        raise ValueError(f"its label sets are not sets of {n_labels} labels.")
+    check_learner(powerset.learner, n_features, len(powerset.sets))
 
 
 def fit_powerset(estimator: Any, X: Any, Y: NDArray[np.bool_], seed: int | None) -> FittedPowerset:
@@ -101,9 +121,9 @@ class LabelPowerset(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic function
-        for two sets.
+        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic
+        function for two sets.
     decision : {"set", "marginals", "f1"}, default="set"
         The most probable set, which is best for the share of samples whose labels are all right; all labels with a
         probability above one half, best for the Hamming loss; or the set with the largest expected F1 (Dembczynski et
@@ -135,14 +155,15 @@ class LabelPowerset(ProblemTransformation):
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sdgs.datasets import make_composite_digits
     >>> from sdgs.methods import LabelPowerset
     >>> digits = make_composite_digits(300, max_labels=2, random_state=0)
-    >>> model = LabelPowerset(LogisticRegression(max_iter=1000), decision="f1").fit(digits.X / 16, digits.Y)
+    >>> model = LabelPowerset(decision="f1").fit(digits.X / 16, digits.Y)
     >>> model.label_sets_.shape
     (55, 10)
     """
+
+    _stored_attributes: ClassVar[Fields] = {"_powerset": POWERSET_FIELD}
 
     def __init__(
         self,
@@ -174,8 +195,15 @@ class LabelPowerset(ProblemTransformation):
             rows, Y = prune_sets(Y, self.prune, self.n_subsets, self.subsets)
             X = X[rows]
         self._powerset = fit_powerset(self.estimator, X, Y, self._draw_seeds(rng, 1)[0])
+        self._set_attributes()
+
+    def _set_attributes(self) -> None:
         self.label_sets_ = self._powerset.sets.astype(np.int8)
         self.estimator_ = self._powerset.learner.estimator
+
+    def _finish_loading(self) -> None:
+        check_powerset(self._powerset, self.n_features_in_, len(self.classes_))
+        self._set_attributes()
 
     def _marginals(self, X: Any) -> Array:
         return self._powerset.marginals(X)

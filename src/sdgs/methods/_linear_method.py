@@ -1,6 +1,6 @@
 """What methods have in common whose scores are linear in the features."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_distances, check_number
 from sdgs.estimators._base import MultiLabelClassifier
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 
 class LinearMethod(MultiLabelClassifier):
@@ -16,6 +17,7 @@ class LinearMethod(MultiLabelClassifier):
     A subclass sets ``coef_`` (k, p) and ``intercept_`` (k,) in ``_fit_linear(X, labels)``.
     """
 
+    _stored_attributes: ClassVar[Fields] = {"coef_": ArrayField("f", ("k", "p")), "intercept_": ArrayField("f", ("k",))}
     threshold: float
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sdgs._utils._validation import check_choice, check_distances, check_int, check_number
 from sdgs.estimators._base import LabelTarget, atomic_fit
 from sdgs.methods._centring import centre
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 PROJECTIONS = ("uncorrelated", "orthonormal")
 LABEL_KERNELS = ("linear", "cosine", "rbf")
@@ -56,6 +57,12 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     mean_ : ndarray of shape (p,)
     """
 
+    _stored_attributes: ClassVar[Fields] = {
+        "components_": ArrayField("f", ("d", "p")),
+        "dependence_": ArrayField("f", ("d",)),
+        "mean_": ArrayField("f", ("p",)),
+    }
+
     def __init__(
         self,
         n_components: int | float = 0.2,
@@ -68,6 +75,14 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.regularization = regularization
         self.projection = projection
         self.label_kernel = label_kernel
+
+    def _check_parameters(self) -> None:
+        if check_number(self.regularization, "regularization", positive=True) > 1:
+            raise ValueError(f"regularization must be in (0, 1], got {self.regularization!r}.")
+        check_choice(self.projection, "projection", PROJECTIONS)
+        if not callable(self.label_kernel):
+            check_choice(self.label_kernel, "label_kernel", LABEL_KERNELS)
+        _check_n_directions(self.n_components, 1)
 
     @atomic_fit
     def fit(self, X: Any, y: Any) -> Self:
@@ -82,13 +97,8 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self
         """
-        mu = check_number(self.regularization, "regularization", positive=True)
-        if mu > 1:
-            raise ValueError(f"regularization must be in (0, 1], got {mu!r}.")
-        if check_choice(self.projection, "projection", PROJECTIONS) == "orthonormal":
-            mu = 1.0
-        if not callable(self.label_kernel):
-            check_choice(self.label_kernel, "label_kernel", LABEL_KERNELS)
+        self._check_parameters()
+        mu = 1.0 if self.projection == "orthonormal" else float(self.regularization)
         X = self._check_X(X, reset=True)
         labels = self._check_y(X, y)
         n, p = X.shape

@@ -1,6 +1,6 @@
 """ML-kNN: label probabilities from the labels of the nearest neighbours, by Bayes' rule."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from sdgs._utils._validation import check_distances, check_int, check_n_jobs, check_number
 from sdgs.estimators._base import ProbabilisticClassifier
+from sdgs.persistence.codecs._stored_fields import ArrayField, EstimatorField, Fields, SamplesField
 
 
 class MLkNN(ProbabilisticClassifier):
@@ -15,10 +16,11 @@ class MLkNN(ProbabilisticClassifier):
 
     Let c be the number of a sample's K nearest neighbours that have a label. The label's posterior probability is
 
-    .. math:: P(H \mid c) = \frac{P(H) P(c \mid H)}{P(H) P(c \mid H) + P(\bar H) P(c \mid \bar H)}
+    .. math:: P(y = 1 \mid c) = \frac{P(y = 1) \, P(c \mid y = 1)}
+              {P(y = 1) \, P(c \mid y = 1) + P(y = 0) \, P(c \mid y = 0)}
 
-    where H means that the sample has the label. Prior and likelihoods are smoothed frequencies in the training samples,
-    and a training sample is not its own neighbour. The label is predicted if the posterior is above one half.
+    where y = 1 means that the sample has the label. Prior and likelihoods are smoothed frequencies in the training
+    samples, and a training sample is not its own neighbour. The label is predicted if the posterior is above one half.
 
     Parameters
     ----------
@@ -41,6 +43,13 @@ class MLkNN(ProbabilisticClassifier):
         P(c | label absent) and P(c | label present).
     classes_ : ndarray of shape (k,)
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "_neighbours": EstimatorField(("NearestNeighbors",)),
+        "_labels": SamplesField((None, "k")),
+        "prior_": ArrayField("f", ("k",), low=0, high=1),
+        "likelihood_": ArrayField("f", (2, "k", "counts"), low=0, high=1, positive=True),
+    }
 
     def __init__(self, n_neighbors: int = 10, *, smoothing: float = 1.0, n_jobs: int | None = None) -> None:
         self.n_neighbors = n_neighbors
@@ -67,6 +76,16 @@ class MLkNN(ProbabilisticClassifier):
         counts = np.bincount(flat_index.ravel(), minlength=2 * k * (K + 1)).reshape(2, k, K + 1)
         self.prior_ = (self.smoothing + present.sum(axis=0)) / (2 * self.smoothing + n)
         self.likelihood_ = (self.smoothing + counts) / (self.smoothing * (K + 1) + counts.sum(axis=2, keepdims=True))
+
+    def _finish_loading(self) -> None:
+        search, labels = self._neighbours, self._labels
+        defaults = NearestNeighbors(n_neighbors=self.likelihood_.shape[2] - 1, n_jobs=search.n_jobs)
+        if search.get_params() != defaults.get_params() or search.n_features_in_ != self.n_features_in_:
+            raise ValueError("the search for neighbours of an MLkNN in it is not the one that MLkNN makes.")
+        if labels.dtype != np.int64 or labels.shape[0] != search.n_samples_fit_ or not (labels.data == 1).all():
+            raise ValueError("the labels of an MLkNN in it are not 0 and 1 for each sample.")
+        if not labels.has_canonical_format:
+            raise ValueError("the labels of an MLkNN in it are not sorted.")
 
     def _count_labels(self, graph: Any) -> NDArray[np.int64]:
         """How many of each sample's neighbours have each label, (n, k)."""

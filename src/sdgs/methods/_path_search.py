@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_n_jobs, check_number, check_seed
 from sdgs.methods._linear_method import LinearMethod
+from sdgs.persistence.codecs._stored_fields import NUMBER, Fields, ValueField
 from sdgs.readout._decision import TARGET_METRICS, Decision, metric_value
 from sdgs.selection._cross_fit import make_folds
 
@@ -21,6 +22,11 @@ METRICS = (*TARGET_METRICS, "squared_error")
 class PathSearch(LinearMethod):
     """Base of methods whose parameters are chosen from a grid."""
 
+    _stored_attributes: ClassVar[Fields] = {
+        "cv_results_": ValueField((dict,)),
+        "best_params_": ValueField((dict,)),
+        "best_score_": NUMBER,
+    }
     metric: str
     cv: int
     random_state: Any

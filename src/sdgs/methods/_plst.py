@@ -1,6 +1,6 @@
 """Principal label space transformation: regressions of a learned projection of the labels."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import check_n_components
 from sdgs.methods._reduced_rank_ridge import reduced_rank_ridges
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -19,9 +20,10 @@ Array = NDArray[np.float64]
 class PLST(LinearMethod):
     r"""Principal label space transformation (Tai and Lin, 2012), and its conditional form CPLST (Chen and Lin, 2012).
 
-    Regresses r projections of the labels, Z = Y R with orthonormal R, and decodes them linearly:
+    Regresses r projections of the labels, Z = Y R with orthonormal R. From the predictions h(x) of a sample its labels
+    are decoded linearly, with the means m of the labels:
 
-    .. math:: \hat y = \bar y + R \, h(x)
+    .. math:: f(x) = m + R \, h(x)
 
     R has the leading eigenvectors of :math:`Y^T Y` (Y centred), the principal components of the labels. With
     ``conditional`` it has those of :math:`Y^T H Y`, with the hat matrix H of ridge regression: of directions with the
@@ -48,8 +50,8 @@ class PLST(LinearMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller.
 
     References
     ----------
@@ -65,6 +67,8 @@ class PLST(LinearMethod):
     >>> PLST(6).fit(train.X / 16, train.Y).label_components_.shape
     (6, 10)
     """
+
+    _stored_attributes: ClassVar[Fields] = {"label_components_": ArrayField("f", ("r", "k"))}
 
     def __init__(
         self,

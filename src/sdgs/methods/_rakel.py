@@ -2,7 +2,7 @@
 
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from sdgs._utils._validation import check_choice, check_int
 from sdgs.methods._base_learners import Array, ProblemTransformation, in_threads
-from sdgs.methods._label_powerset import FittedPowerset, fit_powerset
+from sdgs.methods._label_powerset import POWERSET_FIELD, FittedPowerset, check_powerset, fit_powerset
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 
 AVERAGES = ("votes", "marginals")
 _MAX_ENUMERATED = 1 << 16  # labelsets among which some are drawn by listing all
@@ -55,10 +56,10 @@ def _averages_marginals(model: Any) -> bool:
 class RAkEL(ProblemTransformation):
     r"""Random k-labelsets: label powersets of small random sets of labels (Tsoumakas, Katakis and Vlahavas, 2011).
 
-    Each of M label powersets predicts the labels of one small set :math:`R_i`. A label is predicted if more than half
-    of the powersets of sets that contain it predict it:
+    Each of M label powersets predicts labels :math:`h_i(x)` among those of one small set :math:`R_i`. Label j is
+    predicted if more than half of the powersets of sets that contain it predict it:
 
-    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in \hat{y}_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
+    .. math:: f_j(x) = \frac{|\{i : j \in R_i,\ j \in h_i(x)\}|}{|\{i : j \in R_i\}|} > \frac{1}{2}
 
     Use it where labels depend on each other, but too many label sets occur for :class:`LabelPowerset`. With all labels
     in one set it is label powerset, with one label per set binary relevance.
@@ -66,9 +67,9 @@ class RAkEL(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic function
-        for two classes.
+        The multi-class base learner; None for :class:`~sklearn.linear_model.LogisticRegression` with ``max_iter=1000``.
+        Without ``predict_proba`` the softmax of its ``decision_function`` is taken for probabilities, or the logistic
+        function for two classes.
     labelset_size : int, default=3
         Labels in each set, at most k; the k of the method's name.
     n_labelsets : int or "auto", default="auto"
@@ -99,15 +100,18 @@ class RAkEL(ProblemTransformation):
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sdgs.datasets import make_composite_digits
     >>> from sdgs.methods import RAkEL
     >>> digits = make_composite_digits(300, max_labels=2, random_state=0)
-    >>> base = LogisticRegression(max_iter=1000)
-    >>> model = RAkEL(base, average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
+    >>> model = RAkEL(average="marginals", random_state=0).fit(digits.X / 16, digits.Y)
     >>> len(model.labelsets_)
     20
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "labelsets_": ListField(ArrayField("i", (None,), below="k", ascending=True), "m"),
+        "_powersets": ListField(POWERSET_FIELD, "m"),
+    }
 
     def __init__(
         self,
@@ -146,6 +150,13 @@ class RAkEL(ProblemTransformation):
             (self.estimator, X, Y[:, labelset], seed) for labelset, seed in zip(self.labelsets_, seeds, strict=True)
         )
         self._powersets: list[FittedPowerset] = in_threads(self.n_jobs, fit_powerset, arguments)
+        self.estimators_ = [powerset.learner.estimator for powerset in self._powersets]
+
+    def _finish_loading(self) -> None:
+        if np.unique(np.concatenate(self.labelsets_)).size != len(self.classes_):
+            raise ValueError("the label sets of a RAkEL in it do not cover all labels.")
+        for labelset, powerset in zip(self.labelsets_, self._powersets, strict=True):
+            check_powerset(powerset, self.n_features_in_, labelset.size)
         self.estimators_ = [powerset.learner.estimator for powerset in self._powersets]
 
     def _draw_labelsets(self, k: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:

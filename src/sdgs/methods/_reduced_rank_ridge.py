@@ -1,7 +1,7 @@
 """Ridge regression with coefficients of limited rank: dimension reduction learnt jointly with the regression."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
 from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import PathSearch, check_grid, check_n_components, check_ranks_to_try
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -31,6 +32,8 @@ def reduced_rank_ridges(s: Array, targets: Array, alpha: float, ranks: Sequence[
 
 class _ReducedRankMethod(LinearMethod):
     """What fits with given and with chosen parameters share."""
+
+    _stored_attributes: ClassVar[Fields] = {"components_": ArrayField("f", ("r", "p"))}
 
     def _solve(self, X: Any, labels: Any, rank: int, alpha: float) -> None:
         decomposition = centred_svd(X)
@@ -76,8 +79,8 @@ class ReducedRankRidge(_ReducedRankMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller.
 
     References
     ----------

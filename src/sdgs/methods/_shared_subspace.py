@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sdgs.methods._centred_svd import centred_svd
 from sdgs.methods._centring import centred_labels
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import PathSearch, check_grid, check_n_components, check_ranks_to_try
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,8 @@ def shared_subspaces(
 
 class _SharedSubspaceMethod(LinearMethod):
     """What fits with given and with chosen parameters share."""
+
+    _stored_attributes: ClassVar[Fields] = {"components_": ArrayField("f", ("r", "p"))}
 
     def _solve(self, X: Any, labels: Any, rank: int, alpha: float, beta: float) -> None:
         decomposition = centred_svd(X)
@@ -107,8 +110,8 @@ class SharedSubspace(_SharedSubspaceMethod):
 
     Notes
     -----
-    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of X X^T or X^T X,
-    whichever is smaller.
+    The cost is that of a singular value decomposition of X; for sparse X of an eigendecomposition of :math:`X X^T`
+    or :math:`X^T X`, whichever is smaller.
 
     References
     ----------

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from sdgs.methods._sparse_low_rank_solver import (
     least_squares,
     sparse_low_rank,
 )
+from sdgs.persistence.codecs._stored_fields import INTEGER, NUMBER, ArrayField, Fields
 
 # Gap at which solutions on folds stop: on four training sets this chose the same setting as 1e-4, or one as good.
 _SEARCH_TOL = 1e-2
@@ -31,6 +32,15 @@ _AUTO_GAMMA = 0.01
 
 class _SparseLowRankMethod(LinearMethod):
     """What fits with given and with chosen parameters share."""
+
+    _stored_attributes: ClassVar[Fields] = {
+        "gamma_": NUMBER,
+        "sparse_coef_": ArrayField("f", ("k", "p")),
+        "low_rank_coef_": ArrayField("f", ("k", "p")),
+        "objective_": NUMBER,
+        "dual_gap_": NUMBER,
+        "n_iter_": INTEGER,
+    }
 
     tol: float
     max_iter: int
@@ -181,6 +191,8 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
     coef_, sparse_coef_, low_rank_coef_, intercept_, objective_, dual_gap_, n_iter_, classes_
         As for :class:`SparseLowRank`.
     """
+
+    _stored_attributes: ClassVar[Fields] = {"tau_": NUMBER}
 
     def __init__(
         self,

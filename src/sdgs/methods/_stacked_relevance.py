@@ -1,6 +1,6 @@
 """Stacked binary relevance: a second stage that learns from the first stage's probabilities of all labels."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,17 @@ from sklearn.model_selection import KFold
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
     Array,
     FittedLearner,
     ProblemTransformation,
     check_base_learner,
+    check_learner,
     fit_learner,
     in_threads,
     positive_probabilities,
 )
+from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 
 
 class StackedRelevance(ProblemTransformation):
@@ -33,8 +36,9 @@ class StackedRelevance(ProblemTransformation):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The binary base learner of the first stage; None for :class:`~sklearn.linear_model.LogisticRegression`. Without
-        ``predict_proba`` the logistic function of its ``decision_function`` is taken for a probability.
+        The binary base learner of the first stage; None for :class:`~sklearn.linear_model.LogisticRegression` with
+        ``max_iter=1000``. Without ``predict_proba`` the logistic function of its ``decision_function`` is taken for a
+        probability.
     final_estimator : classifier or None, default=None
         The binary base learner of the second stage; None for ``estimator``.
     passthrough : bool, default=False
@@ -72,6 +76,13 @@ class StackedRelevance(ProblemTransformation):
     >>> StackedRelevance(cv=5, random_state=0).fit(data.X, data.Y).predict_proba(data.X).shape
     (200, 4)
     """
+
+    _stored_attributes: ClassVar[Fields] = {
+        "inputs_": ListField(ArrayField("i", (None,), below="k"), "k"),
+        "out_of_fold_probabilities_": ArrayField("f", ("n", "k"), low=0, high=1),
+        "_first": ListField(LEARNER_FIELD, "k"),
+        "_final": ListField(LEARNER_FIELD, "k"),
+    }
 
     def __init__(
         self,
@@ -117,8 +128,18 @@ class StackedRelevance(ProblemTransformation):
             return fit_learner(final_estimator, self._final_features(X, Z, j), Y[:, j], seed=seed)
 
         self._final: list[FittedLearner] = in_threads(self.n_jobs, fit_final, enumerate(self._draw_seeds(rng, k)))
+        self._set_attributes()
+
+    def _set_attributes(self) -> None:
         self.estimators_ = [learner.estimator for learner in self._first]
         self.final_estimators_ = [learner.estimator for learner in self._final]
+
+    def _finish_loading(self) -> None:
+        p = self.n_features_in_
+        for first, final, inputs in zip(self._first, self._final, self.inputs_, strict=True):
+            check_learner(first, p)
+            check_learner(final, inputs.size + (p if self.passthrough else 0))
+        self._set_attributes()
 
     def _out_of_fold(
         self,

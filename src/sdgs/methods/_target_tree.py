@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.methods._base_learners import Array, FittedLearner, fit_learner, in_threads, positive_probabilities, rows_of
+from sdgs.methods._base_learners import (
+    LEARNER_FIELD,
+    Array,
+    FittedLearner,
+    check_learner,
+    fit_learner,
+    in_threads,
+    positive_probabilities,
+    rows_of,
+)
+from sdgs.persistence.codecs._stored_fields import ArrayField, ListField, RecordField
 
 Parents = NDArray[np.intp]  # the parent of each target, -1 for those at the top
 
@@ -40,6 +50,23 @@ class FittedTree:
                 P = positive_probabilities([self.learners[int(child)] for child in children], rows_of(X, rows), n_jobs)
                 labels[np.ix_(rows, children)] = P > 0.5
         return labels
+
+
+TREE_FIELD = RecordField(
+    FittedTree, {"parents": ArrayField("i", ("targets",), low=-1), "learners": ListField(LEARNER_FIELD, "targets")}
+)
+
+
+def check_tree(tree: FittedTree, n_features: int, n_targets: int) -> None:
+    """Raise an error if a tree from a file is not one of so many features and targets."""
+    if tree.parents.size != n_targets or tree.parents.max(initial=-1) >= n_targets:
+        raise ValueError(f"the tree of targets in it is not one of {n_targets} targets.")
+    try:
+        top_down(tree.parents)
+    except ValueError:
+        raise ValueError("the tree of targets in it has a cycle.") from None
+    for learner in tree.learners:
+        check_learner(learner, n_features)
 
 
 def fit_tree(

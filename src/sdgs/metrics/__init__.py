@@ -1,5 +1,6 @@
-"""The paper's five metrics of a multi-label prediction, averaged over samples, and metrics per label.
+"""Metrics of multi-label predictions: label sets, rankings and probabilities.
 
+The paper's five are averaged over samples.
 With Y_i the true and Z_i the predicted label set of sample i, and k the number of labels::
 
     Hamming loss  |Y_i xor Z_i| / k
@@ -12,9 +13,74 @@ The paper does not define 0/0. Here, for all four ratios: if *both* sets are emp
 sample counts as ``both_empty`` (default 1). If only one set is empty, a precision or recall of 0/0 counts as
 ``zero_division`` (default 0). Either may be ``numpy.nan``, which leaves such samples out of the average.
 
-``METRICS`` lists the metrics by name. :func:`evaluate`, the command line, the report page and the displays read it.
+Further metrics of label sets:
+
+- ``subset_accuracy``: the share of samples whose labels are all right;
+- ``micro_f1``: F1 of all assignments together; ``macro_f1``, ``weighted_f1``: the mean of F1 over labels, with equal
+  weights or with the number of samples. A label that no sample has and that is never predicted counts as
+  ``zero_division``.
+
+Metrics of scores, by which the labels of each sample are ranked: ``ranking_loss``, ``one_error``, ``coverage``,
+``label_ranking_average_precision``, ``precision_at_k``, ``ndcg_at_k``, ``propensity_scored_precision_at_k``. Metrics of
+probabilities: ``brier_score``, ``log_loss``, ``expected_calibration_error``. Their functions say how samples without
+labels and equal scores count. Where scikit-learn has a metric, the values are the same.
+
+All functions take ``sample_weight``; an integer weight is the same as so many equal samples.
+
+``METRICS`` are the five, and ``ALL_METRICS`` are all, by name. :func:`evaluate`, the command line, the report page and
+the displays read them.
 """
 
-from sdgs.metrics._multilabel import METRICS, accuracy, evaluate, evaluate_labels, f1, hamming_loss, precision, recall
+from sdgs.metrics._bootstrap import Interval, bootstrap_intervals
+from sdgs.metrics._multilabel import ALL_METRICS, METRICS, evaluate, evaluate_labels
+from sdgs.metrics._probability_metrics import brier_score, expected_calibration_error, log_loss
+from sdgs.metrics._ranking_metrics import (
+    coverage,
+    label_ranking_average_precision,
+    ndcg_at_k,
+    one_error,
+    precision_at_k,
+    propensities,
+    propensity_scored_precision_at_k,
+    ranking_loss,
+)
+from sdgs.metrics._set_metrics import (
+    accuracy,
+    f1,
+    hamming_loss,
+    macro_f1,
+    micro_f1,
+    precision,
+    recall,
+    subset_accuracy,
+    weighted_f1,
+)
 
-__all__ = ["METRICS", "accuracy", "evaluate", "evaluate_labels", "f1", "hamming_loss", "precision", "recall"]
+__all__ = [
+    "ALL_METRICS",
+    "METRICS",
+    "Interval",
+    "accuracy",
+    "bootstrap_intervals",
+    "brier_score",
+    "coverage",
+    "evaluate",
+    "evaluate_labels",
+    "expected_calibration_error",
+    "f1",
+    "hamming_loss",
+    "label_ranking_average_precision",
+    "log_loss",
+    "macro_f1",
+    "micro_f1",
+    "ndcg_at_k",
+    "one_error",
+    "precision",
+    "precision_at_k",
+    "propensities",
+    "propensity_scored_precision_at_k",
+    "ranking_loss",
+    "recall",
+    "subset_accuracy",
+    "weighted_f1",
+]

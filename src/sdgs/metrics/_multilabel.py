@@ -1,54 +1,18 @@
-"""The metrics and their registry. The definitions are in the docstring of the package."""
+"""The registry of metrics, and functions that compute several of them."""
 
-import numbers
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
-from sklearn.metrics import f1_score, jaccard_score
 
-from sdgs._utils._validation import check_labels, is_data_frame
-
-
-def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
-    """Share of label assignments that are wrong. Smaller is better."""
-    true, pred = _check_pair(Y_true, Y_pred)
-    return float((true != pred).nnz / (true.shape[0] * true.shape[1]))
-
-
-def precision(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: float = 0.0) -> float:
-    """Mean share of a sample's predicted labels that are true."""
-    true, pred = _check_pair(Y_true, Y_pred)
-    return _mean_ratio(true.multiply(pred).sum(axis=1), pred.sum(axis=1), true.sum(axis=1), both_empty, zero_division)
-
-
-def recall(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: float = 0.0) -> float:
-    """Mean share of a sample's true labels that are predicted."""
-    true, pred = _check_pair(Y_true, Y_pred)
-    return _mean_ratio(true.multiply(pred).sum(axis=1), true.sum(axis=1), pred.sum(axis=1), both_empty, zero_division)
-
-
-def f1(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
-    """Mean harmonic mean of a sample's precision and recall."""
-    # The denominator is zero only where both sets are empty, so scikit-learn's zero_division is our both_empty.
-    pair, value = _at_least_two_columns(*_check_pair(Y_true, Y_pred)), _check_fill_value(both_empty, "both_empty")
-    return float(f1_score(*pair, average="samples", zero_division=value))
-
-
-def accuracy(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0) -> float:
-    """Mean Jaccard index of a sample's true and predicted labels.
-
-    It differs from scikit-learn's ``accuracy_score``, the share of samples whose labels are all right.
-    """
-    pair, value = _check_pair(Y_true, Y_pred), _check_fill_value(both_empty, "both_empty")
-    if np.isnan(value):  # scikit-learn's jaccard_score accepts only 0 and 1
-        true, pred = pair
-        both = true.multiply(pred).sum(axis=1)
-        return _mean_ratio(both, true.sum(axis=1) + pred.sum(axis=1) - both, 0 * both, value, 0.0)
-    return float(jaccard_score(*_at_least_two_columns(*pair), average="samples", zero_division=value))
+from sdgs.metrics import _probability_metrics as probability
+from sdgs.metrics import _ranking_metrics as ranking
+from sdgs.metrics import _set_metrics as sets
+from sdgs.metrics._metric_inputs import SampleSums, check_pair, check_probabilities, check_sample_weight, check_scores
 
 
 @dataclass(frozen=True)
@@ -60,41 +24,182 @@ class Metric:
     title : str
         The name shown in tables and figures.
     function : callable
-        Takes ``Y_true``, ``Y_pred`` and ``options``, and returns a float.
+        Takes ``Y_true``, ``Y_pred`` or scores, and ``options``, and returns a float.
+    sums : callable
+        The metric as a function of sums over samples; takes checked arrays and ``options``.
     options : tuple of str
-        Which of ``both_empty`` and ``zero_division`` the function takes.
+        Which of ``both_empty``, ``zero_division`` and ``propensities`` the function takes.
     greater_is_better : bool
+    uses : str
+        What the metric compares with the true labels: "labels", "scores" or "probabilities".
     """
 
     title: str
     function: Callable[..., float]
+    sums: Callable[..., SampleSums]
     options: tuple[str, ...] = ()
     greater_is_better: bool = True
+    uses: str = "labels"
+
+
+def _of_scores(title: str, function: Callable[..., float], sums: Callable[..., SampleSums], greater: bool) -> Metric:
+    return Metric(title, function, sums, greater_is_better=greater, uses="scores")
+
+
+def _of_probabilities(title: str, function: Callable[..., float], sums: Callable[..., SampleSums]) -> Metric:
+    return Metric(title, function, sums, greater_is_better=False, uses="probabilities")
+
+
+def _at_k(
+    title: str, function: Callable[..., float], sums: Callable[..., SampleSums], *options: str
+) -> Callable[[int], Metric]:
+    """A metric of the first k labels, as a function of k."""
+    return lambda k: Metric(f"{title}@{k}", partial(function, k=k), partial(sums, k=k), options, uses="scores")
 
 
 METRICS: Mapping[str, Metric] = {
-    "hamming_loss": Metric("Hamming loss", hamming_loss, greater_is_better=False),
-    "precision": Metric("Precision", precision, ("both_empty", "zero_division")),
-    "recall": Metric("Recall", recall, ("both_empty", "zero_division")),
-    "f1": Metric("F1", f1, ("both_empty",)),
-    "accuracy": Metric("Accuracy", accuracy, ("both_empty",)),
+    "hamming_loss": Metric("Hamming loss", sets.hamming_loss, sets.hamming_sums, greater_is_better=False),
+    "precision": Metric("Precision", sets.precision, sets.precision_sums, ("both_empty", "zero_division")),
+    "recall": Metric("Recall", sets.recall, sets.recall_sums, ("both_empty", "zero_division")),
+    "f1": Metric("F1", sets.f1, sets.f1_sums, ("both_empty",)),
+    "accuracy": Metric("Accuracy", sets.accuracy, sets.accuracy_sums, ("both_empty",)),
+}
+# Metrics of the first k labels, by the name before the @
+_METRICS_AT_K = {
+    "precision": _at_k("Precision", ranking.precision_at_k, ranking.precision_at_sums),
+    "ndcg": _at_k("nDCG", ranking.ndcg_at_k, ranking.ndcg_at_sums),
+    "psp": _at_k(
+        "Propensity-scored precision",
+        ranking.propensity_scored_precision_at_k,
+        ranking.propensity_precision_sums,
+        "propensities",
+    ),
+}
+_LISTED_K = (1, 3, 5)  # as in comparisons of methods for many labels
+ALL_METRICS: Mapping[str, Metric] = {
+    **METRICS,
+    "subset_accuracy": Metric("Subset accuracy", sets.subset_accuracy, sets.subset_accuracy_sums),
+    "micro_f1": Metric("Micro F1", sets.micro_f1, sets.micro_f1_sums, ("zero_division",)),
+    "macro_f1": Metric("Macro F1", sets.macro_f1, sets.macro_f1_sums, ("zero_division",)),
+    "weighted_f1": Metric("Weighted F1", sets.weighted_f1, sets.weighted_f1_sums, ("zero_division",)),
+    "ranking_loss": _of_scores("Ranking loss", ranking.ranking_loss, ranking.ranking_loss_sums, False),
+    "one_error": _of_scores("One-error", ranking.one_error, ranking.one_error_sums, False),
+    "coverage": _of_scores("Coverage, from 0", ranking.coverage, partial(ranking.coverage_sums, count_from=0), False),
+    "coverage_error": _of_scores(
+        "Coverage, from 1",
+        partial(ranking.coverage, count_from=1),
+        partial(ranking.coverage_sums, count_from=1),
+        False,
+    ),
+    "label_ranking_average_precision": _of_scores(
+        "Label-ranking average precision",
+        ranking.label_ranking_average_precision,
+        ranking.average_precision_sums,
+        True,
+    ),
+    **{f"{name}@{k}": metric(k) for name, metric in _METRICS_AT_K.items() for k in _LISTED_K},
+    "brier_score": _of_probabilities("Brier score", probability.brier_score, probability.brier_sums),
+    "log_loss": _of_probabilities("Log loss", probability.log_loss, probability.log_loss_sums),
+    "expected_calibration_error": _of_probabilities(
+        "Expected calibration error", probability.expected_calibration_error, probability.calibration_sums
+    ),
 }
 
 
-def evaluate(Y_true: Any, Y_pred: Any, *, both_empty: float = 1.0, zero_division: float = 0.0) -> dict[str, float]:
-    """All metrics of ``METRICS`` by name; the paper's five are in its order.
+def find_metric(name: str) -> Metric:
+    """The metric of a name: an entry of ``ALL_METRICS``, or ``precision@K``, ``ndcg@K`` or ``psp@K`` for any K."""
+    if name in ALL_METRICS:
+        return ALL_METRICS[name]
+    at_k = re.fullmatch(r"(\w+)@([1-9]\d*)", name) if isinstance(name, str) else None
+    if at_k and at_k[1] in _METRICS_AT_K:
+        return _METRICS_AT_K[at_k[1]](int(at_k[2]))
+    raise ValueError(
+        f"There is no metric {name!r}. Choose from {', '.join(ALL_METRICS)}; after @ stands the number of labels, for "
+        "example precision@10."
+    )
+
+
+def evaluate(
+    Y_true: Any,
+    Y_pred: Any,
+    scores: Any = None,
+    *,
+    measures: str | Iterable[str] = (),
+    both_empty: float = 1.0,
+    zero_division: float = 0.0,
+    propensities: Any = None,
+    sample_weight: Any = None,
+) -> dict[str, float]:
+    """The paper's five metrics, in its order, and further ones by name.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n, k)
+        True and predicted labels, 0 or 1.
+    scores : array-like of shape (n, k), optional
+        Probabilities or other scores, for metrics that use them.
+    measures : iterable of str or "all", default=()
+        Names from ``ALL_METRICS`` in addition to the five. "all" are those that can be computed: without ``scores``
+        the metrics of labels, and with scores outside [0, 1] not those of probabilities.
+    both_empty, zero_division : {0, 1, numpy.nan}, default=1 and 0
+        What 0/0 counts as: in metrics of samples if both label sets are empty, and otherwise.
+    propensities : array-like of shape (k,), optional
+        Of :func:`propensities` of the training labels, for ``psp@k``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the samples.
+
+    Returns
+    -------
+    dict of str to float
 
     Examples
     --------
     >>> from sdgs.metrics import evaluate
     >>> evaluate([[1, 1, 0, 0]], [[1, 0, 1, 0]])["f1"]
     0.5
+    >>> evaluate([[1, 1, 0, 0]], [[1, 0, 1, 0]], [[0.9, 0.4, 0.6, 0.1]], measures=["ranking_loss"])["ranking_loss"]
+    0.25
     """
-    options = {"both_empty": both_empty, "zero_division": zero_division}
+    options = {"both_empty": both_empty, "zero_division": zero_division, "propensities": propensities}
+    sums = metric_sums(Y_true, Y_pred, scores, measures, options)
+    weights = check_sample_weight(sample_weight, np.shape(Y_true)[0])
+    return {name: of_metric.value(weights) for name, of_metric in sums.items()}
+
+
+def metric_sums(
+    Y_true: Any, Y_pred: Any, scores: Any, measures: str | Iterable[str], options: Mapping[str, Any]
+) -> dict[str, SampleSums]:
+    """The five metrics and ``measures`` as functions of sums over samples."""
+    inputs: dict[str, tuple[Any, Any]] = {"labels": check_pair(Y_true, Y_pred)}
+    names = {name: find_metric(name) for name in (*METRICS, *_asked(measures, scores, inputs["labels"][0].shape[1]))}
+    used = {metric.uses for metric in names.values()}
+    if scores is None and used != {"labels"}:
+        without = [name for name, metric in names.items() if metric.uses != "labels"]
+        raise ValueError(f"{', '.join(without)}: pass scores, such as predict_proba(X), to compute this.")
+    if "scores" in used:
+        inputs["scores"] = check_scores(Y_true, scores, name="scores")
+    if "probabilities" in used:
+        inputs["probabilities"] = check_probabilities(Y_true, scores)
     return {
-        name: metric.function(Y_true, Y_pred, **{option: options[option] for option in metric.options})
-        for name, metric in METRICS.items()
+        name: metric.sums(*inputs[metric.uses], **{option: options[option] for option in metric.options})
+        for name, metric in names.items()
     }
+
+
+def _asked(measures: str | Iterable[str], scores: Any, n_labels: int) -> list[str]:
+    """The names of ``measures``; of "all" those that can be computed."""
+    if not isinstance(measures, str):
+        return list(measures)
+    if measures != "all":
+        raise ValueError(f"measures must be a list of names or 'all', got {measures!r}.")
+    possible = {"labels"} if scores is None else {"labels", "scores"}
+    if scores is not None and np.min(np.asarray(scores)) >= 0 and np.max(np.asarray(scores)) <= 1:
+        possible.add("probabilities")
+    return [
+        name
+        for name, metric in ALL_METRICS.items()
+        if metric.uses in possible and int(name.partition("@")[2] or 1) <= n_labels
+    ]
 
 
 def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
@@ -112,7 +217,7 @@ def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
     >>> evaluate_labels([[1, 1], [1, 0]], [[1, 0], [0, 0]])["recall"]
     array([0.5, 0. ])
     """
-    true, pred = _check_pair(Y_true, Y_pred)
+    true, pred = check_pair(Y_true, Y_pred)
     both, samples, predicted = true.multiply(pred).sum(axis=0), true.sum(axis=0), pred.sum(axis=0)
     with np.errstate(invalid="ignore"):
         return {
@@ -122,45 +227,3 @@ def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
             "recall": both / samples,
             "f1": 2 * both / (samples + predicted),
         }
-
-
-def _check_pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
-    """Validate the shapes and the names, and return both as integer CSR matrices."""
-    true = check_labels(Y_true, name="Y_true", some_positive=False)
-    pred = check_labels(Y_pred, name="Y_pred", some_positive=False)
-    if true.shape != pred.shape:
-        raise ValueError(f"Y_true and Y_pred must have the same shape, got {true.shape} and {pred.shape}.")
-    if is_data_frame(Y_true) and is_data_frame(Y_pred) and not Y_true.columns.equals(Y_pred.columns):
-        raise ValueError("Y_true and Y_pred have different columns, or another order: pass Y_pred[Y_true.columns].")
-    if true.shape[0] == 0:
-        raise ValueError("Y_true and Y_pred have no samples. At least one is needed to average over.")
-    return true.tocsr().astype(np.int64), pred.tocsr().astype(np.int64)
-
-
-def _at_least_two_columns(true: Any, pred: Any) -> tuple[Any, Any]:
-    """Append an empty label if there is only one, because scikit-learn treats one column as a binary target."""
-    if true.shape[1] > 1:
-        return true, pred
-    empty = csr_array(true.shape, dtype=true.dtype)
-    return hstack([true, empty], format="csr"), hstack([pred, empty], format="csr")
-
-
-def _mean_ratio(
-    numerator: NDArray[Any],
-    denominator: NDArray[Any],
-    other_size: NDArray[Any],
-    both_empty: float,
-    zero_division: float,
-) -> float:
-    """Mean of the ratios; a ratio of 0/0 is ``both_empty`` if ``other_size``, the size of the other set, is 0 too."""
-    both_empty = _check_fill_value(both_empty, "both_empty")
-    fill = np.where(other_size == 0, both_empty, _check_fill_value(zero_division, "zero_division"))
-    ratios = np.where(denominator == 0, fill, numerator / np.maximum(denominator, 1))
-    defined = ratios[~np.isnan(ratios)]
-    return float(defined.mean()) if defined.size else float("nan")
-
-
-def _check_fill_value(value: Any, name: str) -> float:
-    if isinstance(value, numbers.Real) and (value in (0, 1) or value != value):  # or NaN
-        return float(value)
-    raise ValueError(f"{name} must be 0, 1 or numpy.nan, got {value!r}.")

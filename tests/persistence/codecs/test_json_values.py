@@ -22,6 +22,7 @@ from sdgs.persistence.codecs._json_values import check_bool, check_fields, decod
         [1, "a", None],
         (1, (2.5, [])),
         {"a": (1,), "tuple": 2},
+        {0: "a", 2.5: (1,), "c": {"b": []}},
         np.float32(0.1),
         np.int8(-3),
         np.bool_(True),
@@ -42,7 +43,7 @@ def test_values_come_back(value):
     [
         object(),
         {1, 2},
-        {1: 2},
+        {(1,): 2},
         b"bytes",
         1j,
         float("nan"),

@@ -291,7 +291,10 @@ FORGERIES = {
     ),
     "a parameter out of range": (lambda document, _: document["parameters"].update(alpha=-1), "alpha must be"),
     "too many threads": (lambda document, _: document["parameters"].update(n_jobs=10**6), "at most 1024 threads"),
-    "a class by name": (lambda document, _: document.update({"class": "os.system"}), "class must be one of"),
+    "a class by name": (
+        lambda document, _: document.update({"class": "os.system"}),
+        "of the unknown class 'os.system'",
+    ),
     "a field too many": (lambda document, _: document.update(more=1), "must have the fields"),
     "a field too few": (lambda document, _: document.pop("target"), "must have the fields"),
     "the wrong number of features": (lambda document, _: document["features"].update(number=9), "mean_ has shape"),

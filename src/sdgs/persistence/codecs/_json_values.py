@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sdgs.persistence._container import ModelFileError
 
 # An array of strings pads each to the longest, so that it may take far more memory than its text in a file.
 _MAX_BYTES_PER_CHARACTER = 32
-_MAX_CLASS_BYTES = 1 << 26  # of an array of classes, which may exceed that: a model has only one
+MAX_CLASS_BYTES = 1 << 26  # by which the arrays of classes of a file may exceed that, all together
 _NUMBER_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _COLUMN_DTYPES = {
     *("bool", "boolean", "object", "float16", *_NUMBER_DTYPES),
@@ -24,19 +25,27 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) and _is_plain(value)
 
 
-def encode(value: Any, what: str) -> Any:
-    """``value`` as JSON; ``what`` names it in the error if JSON cannot hold it."""
+def encode(value: Any, what: str, other: Callable[[Any, str], Any] | None = None) -> Any:
+    """``value`` as JSON; ``what`` names it in the error if JSON cannot hold it.
+
+    ``other`` is asked for values of further types, and returns None for those that it does not know either.
+    """
     if value is None or _is_plain(value):
         return value
     if isinstance(value, np.generic | np.ndarray):
         return _encode_array(np.asarray(value), what)
     if type(value) is list:
-        return [encode(item, what) for item in value]
+        return [encode(item, what, other) for item in value]
     if type(value) is tuple:
-        return {"tuple": [encode(item, what) for item in value]}
+        return {"tuple": [encode(item, what, other) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
-        return {"dict": {key: encode(item, what) for key, item in value.items()}}
-    raise ModelFileError(f"{what} cannot be stored in a model file: it is {value!r}, a {type(value).__name__}.")
+        return {"dict": {key: encode(item, what, other) for key, item in value.items()}}
+    if type(value) is dict and all(map(_is_plain, value)):
+        return {"items": [[key, encode(item, what, other)] for key, item in value.items()]}
+    content = None if other is None else other(value, what)
+    if content is None:
+        raise ModelFileError(f"{what} cannot be stored in a model file: it is {value!r}, a {type(value).__name__}.")
+    return content
 
 
 def _encode_array(array: Any, what: str) -> Any:
@@ -49,16 +58,20 @@ def _encode_array(array: Any, what: str) -> Any:
     return {"numpy": kind, "value": values}
 
 
-def decode(value: Any) -> Any:
-    """The opposite of ``encode``."""
+def decode(value: Any, other: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """The opposite of ``encode``; ``other`` is asked for objects of further types, and raises an error for others."""
     if isinstance(value, list):
-        return [decode(item) for item in value]
+        return [decode(item, other) for item in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"tuple"} and isinstance(value["tuple"], list):
-        return tuple(decode(item) for item in value["tuple"])
+        return tuple(decode(item, other) for item in value["tuple"])
     if set(value) == {"dict"} and isinstance(value["dict"], dict):
-        return {key: decode(item) for key, item in value["dict"].items()}
+        return {key: decode(item, other) for key, item in value["dict"].items()}
+    if set(value) == {"items"}:
+        return _decode_items(value["items"], other)
+    if other is not None and set(value) != {"numpy", "value"}:
+        return other(value)
     if set(value) != {"numpy", "value"}:
         raise ValueError("it has a value of an unknown type.")
     kind, values = value["numpy"], value["value"]
@@ -73,10 +86,23 @@ def decode(value: Any) -> Any:
     return np.array(values, dtype=decode_dtype(kind))[()]
 
 
-def decode_classes(value: Any) -> Any:
-    """The opposite of ``encode`` for the classes of a model, a 1-D array."""
+def _decode_items(items: Any, other: Callable[[dict[str, Any]], Any] | None) -> dict[Any, Any]:
+    """A dict whose keys are not all strings."""
+    if not isinstance(items, list) or not all(isinstance(item, list) and len(item) == 2 for item in items):
+        raise ValueError("it has a value of an unknown type.")
+    if not all(_is_plain(key) for key, _ in items):
+        raise ValueError("it has a dict whose keys are neither strings nor numbers.")
+    return {key: decode(item, other) for key, item in items}
+
+
+def decode_classes(value: Any, spare: list[int]) -> Any:
+    """The opposite of ``encode`` for the classes of a model, a 1-D array.
+
+    ``spare`` has the bytes that arrays of classes may still take beyond what other arrays of strings may.
+    """
     if isinstance(value, dict) and value.get("numpy") == "str" and set(value) == {"numpy", "value"}:
-        classes = _decode_strings(value["value"], max_bytes=_MAX_CLASS_BYTES)
+        classes = _decode_strings(value["value"], max_bytes=spare[0])
+        spare[0] = max(spare[0] - classes.nbytes, 0)
     else:
         classes = decode(value)
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:

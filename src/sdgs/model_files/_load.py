@@ -1,13 +1,25 @@
-"""Reading a saved model: the file names its class, and only these two can be named."""
+"""Reading a saved model: the file names its class, and only those listed here can be named."""
 
 from pathlib import Path
+from typing import Any
 
+from sdgs import methods
+from sdgs.estimators._averaging_classifier import AveragingClassifier
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
+from sdgs.estimators._decision_classifier import DecisionClassifier
 from sdgs.persistence.codecs._model_codec import load_model
 
+STORABLE_CLASSES = (
+    AveragingClassifier,
+    DecisionClassifier,
+    SDGSClassifier,
+    SDGSClassifierCV,
+    *(getattr(methods, name) for name in methods.__all__),
+)
 
-def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
+
+def load(path: str | Path) -> Any:
     """Read a model that ``save`` wrote: the same parameters, fitted attributes and predictions, to the last digit.
 
     Nothing in the file is run or imported, and reading takes no more memory than a small multiple of its size. A file
@@ -20,12 +32,14 @@ def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
 
     Returns
     -------
-    SDGSClassifier or SDGSClassifierCV
+    estimator
+        Of the class that was saved: an estimator of this package, or a scikit-learn ``Pipeline`` that ends with one.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, or has a newer format than this version knows.
+        If the file is not a model file, is damaged, or has a newer format than this version knows; or if it holds a
+        classifier of scikit-learn with parameters or attributes that the installed version does not have.
 
     Examples
     --------
@@ -40,4 +54,4 @@ def load(path: str | Path) -> SDGSClassifier | SDGSClassifierCV:
     >>> bool((again.predict_proba(data.X) == model.predict_proba(data.X)).all())
     True
     """
-    return load_model(Path(path), (SDGSClassifier, SDGSClassifierCV))  # type: ignore[no-any-return]
+    return load_model(Path(path), STORABLE_CLASSES)

@@ -1,0 +1,211 @@
+"""Metrics of scores that rank the labels of each sample. The definitions are in the docstring of the package.
+
+Entries of ``first`` and ``last`` are the first and the last rank that a label may have, from 1: they differ where
+scores are equal.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.utils import check_array
+
+from sdgs._utils._validation import check_choice, check_int, check_number
+from sdgs.metrics._metric_inputs import Floats, SampleSums, check_scores, check_true_labels, mean_of, ratio_of_two
+
+Bools = NDArray[np.bool_]
+
+
+def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Mean share of the pairs of a relevant and an irrelevant label that are ranked wrongly or equally.
+
+    Smaller is better. It is scikit-learn's ``label_ranking_loss``: samples with no or all labels count as 0.
+    """
+    return ranking_loss_sums(*check_scores(y_true, y_score)).value(sample_weight)
+
+
+def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Share of samples whose first label is not relevant. Smaller is better.
+
+    If several labels are first, a sample counts as the share of these that are not relevant. Samples without labels
+    count as 0.
+    """
+    return one_error_sums(*check_scores(y_true, y_score)).value(sample_weight)
+
+
+def coverage(y_true: Any, y_score: Any, *, count_from: int = 0, sample_weight: Any = None) -> float:
+    """Mean rank of the last relevant label. Smaller is better.
+
+    With ``count_from=0`` the first label has rank 0, as in most papers and in Mulan; with 1 it is scikit-learn's
+    ``coverage_error``. Labels with equal scores have the last of their ranks. Samples without labels count as 0.
+    """
+    start = check_choice(count_from, "count_from", (0, 1))
+    return coverage_sums(*check_scores(y_true, y_score), count_from=start).value(sample_weight)
+
+
+def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
+    """Mean over a sample's labels of the share of relevant labels among those ranked at least as high.
+
+    It is scikit-learn's ``label_ranking_average_precision_score``: samples with no or all labels count as 1.
+    """
+    return average_precision_sums(*check_scores(y_true, y_score)).value(sample_weight)
+
+
+def precision_at_k(y_true: Any, y_score: Any, *, k: int = 1, sample_weight: Any = None) -> float:
+    """Mean share of relevant labels among the first k.
+
+    Where scores are equal it is the mean over all orders. Samples without labels count as 0.
+    """
+    return precision_at_sums(*check_scores(y_true, y_score), k=k).value(sample_weight)
+
+
+def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
+    """Normalised discounted cumulative gain of the first k labels: scikit-learn's ``ndcg_score``.
+
+    Where scores are equal it is the mean over all orders. Samples without labels count as 0.
+    """
+    return ndcg_at_sums(*check_scores(y_true, y_score), k=k).value(sample_weight)
+
+
+def propensity_scored_precision_at_k(
+    y_true: Any, y_score: Any, *, k: int = 1, propensities: Any = None, sample_weight: Any = None
+) -> float:
+    """Precision of the first k labels in which a label counts 1 / propensity, over its largest possible value.
+
+    Where scores are equal it is the mean over all orders. It is NaN if no sample has a label.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix, DataFrame} of shape (n, n_labels)
+        Labels, 0 or 1.
+    y_score : array-like of shape (n, n_labels)
+        Scores; larger is more likely.
+    k : int, default=1
+        The number of labels that are considered.
+    propensities : array-like of shape (n_labels,), optional
+        Of :func:`propensities` of the training labels. By default those of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the samples.
+
+    Returns
+    -------
+    float
+    """
+    true, scores = check_scores(y_true, y_score)
+    return propensity_precision_sums(true, scores, k=k, propensities=propensities).value(sample_weight)
+
+
+def propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Floats:
+    """The probability that a relevant label was recorded, by the model of Jain, Prabhu and Varma (KDD 2016).
+
+    Parameters
+    ----------
+    Y : {array-like, sparse matrix, DataFrame} of shape (n, n_labels)
+        The labels of at least three training samples.
+    a, b : float, default=0.55 and 1.5
+        Published values are 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon, and the defaults for other data.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        With n_j samples of label j, 1 / (1 + c (n_j + b)^-a), where c = (log(n) - 1) (b + 1)^a.
+
+    Examples
+    --------
+    >>> from sdgs.metrics import propensities
+    >>> propensities([[1, 0], [1, 0], [1, 1], [0, 0]]).round(2)
+    array([0.78, 0.72])
+    """
+    indicator = check_true_labels(Y)
+    a, b = check_number(a, "a"), check_number(b, "b")
+    n = indicator.shape[0]
+    if n < 3:
+        raise ValueError(f"propensities needs at least 3 samples, got {n}. Pass the training labels.")
+    c = (np.log(n) - 1) * (b + 1) ** a
+    counts = np.asarray(indicator.sum(axis=0), dtype=np.float64)
+    return np.asarray(1 / (1 + c * (counts + b) ** -a))
+
+
+def ranking_loss_sums(true: Bools, scores: Floats) -> SampleSums:
+    """Of :func:`ranking_loss`."""
+    n_true = true.sum(axis=1)
+    wrong = np.where(true, _last_rank(scores) - _rank_among_relevant(true, scores), 0).sum(axis=1)
+    return mean_of(wrong / np.maximum(n_true * (true.shape[1] - n_true), 1))
+
+
+def one_error_sums(true: Bools, scores: Floats) -> SampleSums:
+    """Of :func:`one_error`."""
+    first = scores == scores.max(axis=1, keepdims=True)
+    shares = (first & ~true).sum(axis=1) / first.sum(axis=1)
+    return mean_of(np.where(true.any(axis=1), shares, 0.0))
+
+
+def coverage_sums(true: Bools, scores: Floats, *, count_from: int) -> SampleSums:
+    """Of :func:`coverage`."""
+    deepest = np.where(true, _last_rank(scores), 0).max(axis=1)
+    return mean_of(np.maximum(deepest + count_from - 1, 0).astype(np.float64))
+
+
+def average_precision_sums(true: Bools, scores: Floats) -> SampleSums:
+    """Of :func:`label_ranking_average_precision`."""
+    n_true = true.sum(axis=1)
+    shares = np.where(true, _rank_among_relevant(true, scores) / _last_rank(scores), 0).sum(axis=1)
+    return mean_of(np.where(n_true == 0, 1.0, shares / np.maximum(n_true, 1)))
+
+
+def precision_at_sums(true: Bools, scores: Floats, *, k: int) -> SampleSums:
+    """Of :func:`precision_at_k`."""
+    included = _mean_weight(scores, np.ones(_check_k(k, scores)))
+    return mean_of((included * true).sum(axis=1) / k)
+
+
+def ndcg_at_sums(true: Bools, scores: Floats, *, k: int) -> SampleSums:
+    """Of :func:`ndcg_at_k`."""
+    discounts = 1 / np.log2(np.arange(2, _check_k(k, scores) + 2))
+    gain = (_mean_weight(scores, discounts) * true).sum(axis=1)
+    best = np.append(0.0, np.cumsum(discounts))[np.minimum(true.sum(axis=1), k)]
+    return mean_of(np.where(best == 0, 0.0, gain / np.where(best == 0, 1.0, best)))
+
+
+def propensity_precision_sums(true: Bools, scores: Floats, *, k: int, propensities: Any) -> SampleSums:
+    """Of :func:`propensity_scored_precision_at_k`."""
+    k = _check_k(k, scores)
+    gains = true / _check_propensities(propensities, true)
+    reached = (_mean_weight(scores, np.ones(k)) * gains).sum(axis=1)
+    possible = -np.partition(-gains, k - 1, axis=1)[:, :k].sum(axis=1)
+    return SampleSums(np.stack([reached, possible], axis=1), ratio_of_two)
+
+
+def _last_rank(scores: Floats) -> Floats:
+    """For each label the number of labels with at least its score."""
+    return np.asarray(rankdata(-scores, method="max", axis=1))
+
+
+def _rank_among_relevant(true: Bools, scores: Floats) -> Floats:
+    """For each relevant label the number of relevant labels with at least its score."""
+    return np.asarray(rankdata(np.where(true, -scores, np.inf), method="max", axis=1))
+
+
+def _mean_weight(scores: Floats, weights: Floats) -> Floats:
+    """The weights of the first ranks, for each label the mean over the ranks that it shares with equal scores."""
+    first, last = rankdata(-scores, method="min", axis=1).astype(np.intp), _last_rank(scores).astype(np.intp)
+    totals = np.append(0.0, np.cumsum(weights))
+    return np.asarray(
+        (totals[np.minimum(last, weights.size)] - totals[np.minimum(first - 1, weights.size)]) / (last - first + 1)
+    )
+
+
+def _check_k(k: Any, scores: Floats) -> int:
+    if check_int(k, "k", minimum=1) > scores.shape[1]:
+        raise ValueError(f"k must be at most the number of labels, {scores.shape[1]}, got {k}.")
+    return int(k)
+
+
+def _check_propensities(values: Any, true: Bools) -> Floats:
+    if values is None:
+        return propensities(true)
+    checked = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
+    if checked.shape != (true.shape[1],) or checked.min() <= 0 or checked.max() > 1:
+        raise ValueError(f"propensities must hold one number in (0, 1] for each of the {true.shape[1]} labels.")
+    return np.asarray(checked)

@@ -1,0 +1,1 @@
+"""Writing and reading model files: which classes a file can hold."""

@@ -1,0 +1,123 @@
+"""What SDGSClassifier and SDGSClassifierCV have fitted, as JSON and arrays, and back."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs._utils._validation import check_choice, check_int, check_number
+from sdgs.persistence._container import CheckedArrays
+from sdgs.persistence.codecs._json_values import check_bool, check_fields, decode, encode
+from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
+from sdgs.readout._calibration import Calibration
+from sdgs.readout._decision import TARGET_METRICS, Decision
+from sdgs.readout._out_of_fold import OutOfFold
+
+SDGS_CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
+SDGS_FIELDS = ("pipelines", "readout", "search")
+
+
+def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The fields of the document that are particular to these; arrays get names with this prefix."""
+    document: dict[str, Any] = {
+        "pipelines": [
+            encode_pipeline(pipeline, f"{prefix}pipeline{i}.", arrays) for i, pipeline in enumerate(model._pipelines)
+        ],
+        "readout": None,
+        "search": None,
+    }
+    if model._pipelines[0].ridge is not None:
+        decision = model._decision
+        document["readout"] = {
+            "penalty": encode(model.penalty_, "penalty_"),
+            "read_from": encode(model.read_from_, "read_from_"),
+            "metric": decision.metric,
+            "at_least_one": bool(decision.at_least_one),
+            "top": decision.top,
+        }
+        arrays[f"{prefix}calibration.slope"] = model._calibration.slope
+        arrays[f"{prefix}calibration.offset"] = model._calibration.offset
+        if decision.thresholds is not None:
+            arrays[f"{prefix}thresholds"] = decision.thresholds
+        arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
+        arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
+    if type(model).__name__ == "SDGSClassifierCV":
+        document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
+    return document
+
+
+def n_stored_labels(prefix: str, arrays: CheckedArrays) -> int:
+    """The number of labels of the model whose arrays have this prefix."""
+    return math.prod(arrays.shape(f"{prefix}pipeline0.ranks"))
+
+
+def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: CheckedArrays, k: int) -> None:
+    """The opposite of :func:`encode_sdgs`, for a model of ``k`` labels that has its parameters."""
+    pipelines, readout, search = (content[name] for name in SDGS_FIELDS)
+    p = model.n_features_in_
+    if not isinstance(pipelines, list) or not pipelines:
+        raise ValueError("it has no pipelines.")
+    model._pipelines = [
+        decode_pipeline(content, f"{prefix}pipeline{i}.", arrays, p, k, has_ridge=readout is not None)
+        for i, content in enumerate(pipelines)
+    ]
+    model._out_of_fold = None
+    if readout is not None:
+        _decode_readout(model, readout, k, prefix, arrays)
+        n = model._pipelines[0].features.decomposition.shape[0]
+        model._out_of_fold = _decode_out_of_fold(n, k, prefix, arrays)
+    elif len(pipelines) > 1 or model.readout != "norm":
+        raise ValueError('without a ridge regression it must have one pipeline, and readout="norm".')
+    model._set_attributes(model._pipelines[0])
+    if (search is not None) != (type(model).__name__ == "SDGSClassifierCV"):
+        raise ValueError("only SDGSClassifierCV has the results of a search.")
+    if search is not None:
+        _decode_search(model, search)
+
+
+def _decode_search(model: Any, content: Any) -> None:
+    results, score = check_fields(decode(content), "results", "best_score")
+    if not isinstance(results, dict) or not all(isinstance(column, list) for column in results.values()):
+        raise ValueError("the results of its search are not lists.")
+    if not isinstance(score, float):
+        raise ValueError("the best score of its search is not a number.")
+    parameters = model._pipelines[0].features.parameters
+    model.cv_results_, model.best_score_, model.best_params_ = results, score, parameters.as_dict()
+    model.n_components_, model.alpha_ = parameters.n_components, parameters.alpha
+
+
+def _decode_readout(model: Any, content: Any, k: int, prefix: str, arrays: CheckedArrays) -> None:
+    """Calibration and decision."""
+    penalty, read_from, metric, at_least_one, top = check_fields(
+        content, "penalty", "read_from", "metric", "at_least_one", "top"
+    )
+    best = model._pipelines[0]
+    blocks = best.features.block_names
+    model.penalty_, model.read_from_ = decode(penalty), decode(read_from)
+    if model.read_from_ not in [blocks[:n] for n in range(1, len(blocks) + 1)]:
+        raise ValueError(f"read_from must be the first of {', '.join(blocks)}.")
+    if best.features.width_of(model.read_from_) != best.ridge.coef.shape[1]:
+        raise ValueError("read_from and ridge.coef have different numbers of columns.")
+    check_number(model.penalty_, "penalty_", positive=True)
+    slope, offset = (arrays.take(f"{prefix}calibration.{name}", "f", k) for name in ("slope", "offset"))
+    model._calibration = Calibration(slope, offset)
+    thresholds = None
+    name = f"{prefix}thresholds"
+    if arrays.has(name):
+        thresholds = arrays.take(name, "f", *((k,) if arrays.shape(name) else ()))
+    if top is not None:
+        check_int(top, "top", minimum=1)
+    metric = check_choice(metric, "metric", TARGET_METRICS)
+    model._decision = Decision(metric, check_bool(at_least_one), thresholds, top)
+
+
+def _decode_out_of_fold(n: int, k: int, prefix: str, arrays: CheckedArrays) -> OutOfFold:
+    """The out-of-fold probabilities of some of ``n`` training samples."""
+    rows = arrays.indices(f"{prefix}out_of_fold.rows", n)
+    if rows.size == 0 or (np.diff(rows) <= 0).any():
+        raise ValueError("out_of_fold.rows must be ascending, and at least one.")
+    P = arrays.take(f"{prefix}out_of_fold.probabilities", "f", rows.size, k)
+    if P.dtype != np.float32 or P.min() < 0 or P.max() > 1:
+        raise ValueError("out_of_fold.probabilities must be float32, between 0 and 1.")
+    return OutOfFold(P, rows.astype(np.intp, copy=False))
