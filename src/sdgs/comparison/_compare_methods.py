@@ -101,10 +101,10 @@ def compare(
     >>> import sdgs
     >>> from sdgs.datasets import make_composite_digits
     >>> digits = make_composite_digits(200, max_labels=2, random_state=0)
-    >>> methods = ["mlknn", "binary-relevance"]
+    >>> methods = ["mlknn", "logistic"]
     >>> result = sdgs.compare(digits.X, digits.Y, methods=methods, cv=3, random_state=0)
     >>> result.best_method
-    'mlknn'
+    'logistic'
     >>> model = result.best_estimator().fit(digits.X, digits.Y)
     """
     check_choice(metric, "metric", tuple(ALL_METRICS))
