@@ -1,7 +1,9 @@
 """A model with the names of its columns, and its predictions for the samples of a file."""
 
 import inspect
+import warnings
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,17 +62,27 @@ class NamedModel:
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
-        Y = self.model.predict(X)
+        with _named_columns():
+            Y = self.model.predict(X)
         if np.ndim(Y) == 1:  # one class per sample
             return np.asarray(Y[:, None] == self.model.classes_)
         return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y).astype(bool)
 
     def predict_scores(self, X: Any) -> NDArray[Any]:
         """Probabilities, or the decision function of a model without probabilities, (n, k)."""
-        if hasattr(self.model, "predict_proba"):
-            return np.asarray(self.model.predict_proba(X))
-        scores = np.asarray(self.model.decision_function(X))
+        with _named_columns():
+            if hasattr(self.model, "predict_proba"):
+                return np.asarray(self.model.predict_proba(X))
+            scores = np.asarray(self.model.decision_function(X))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+@contextmanager
+def _named_columns() -> Iterator[None]:
+    """Silence the warning that arrays have no names: the columns of a file were found by name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        yield
 
 
 def stack_rows(blocks: Sequence[Any]) -> Any:

@@ -23,7 +23,7 @@ from sdgs._utils._last_step import number_of_features
 from sdgs._utils._validation import check_choice
 from sdgs.persistence._container import CheckedArrays, ModelFileError
 from sdgs.persistence.codecs._json_values import check_fields, decode, encode
-from sdgs.persistence.codecs._learner_table import LEARNERS
+from sdgs.persistence.codecs._learner_table import INNER, LEARNERS
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES, SDGS_FIELDS, decode_sdgs, encode_sdgs, n_stored_labels
 from sdgs.persistence.codecs._stored_fields import Field, Output, Source
 from sdgs.persistence.codecs._target_codec import (
@@ -125,7 +125,8 @@ class Encoder:
         }
         if name in self.classes:
             return encoded
-        defaults = _default_parameters(type(estimator))
+        kind: Any = type(estimator)
+        defaults = _default_parameters(kind)
         return {key: value for key, value in encoded.items() if key not in defaults or value != defaults[key]}
 
     def _encode_other(self, value: Any, what: str) -> Any:
@@ -148,7 +149,7 @@ class Encoder:
         if _is_learner(kind):
             return str(kind.__name__)
         where = "" if what == "it" else f", {what}"
-        public = ", ".join(sorted(name for name in LEARNERS if not name.startswith("_")))
+        public = ", ".join(sorted(set(LEARNERS) - set(INNER)))
         raise ModelFileError(
             f"a model file cannot hold a {kind.__qualname__}{where}. It can hold estimators of sdgs and, of "
             f"scikit-learn, {public}. Use one of these; or write the model with joblib, and load such files only "
@@ -199,7 +200,7 @@ class Decoder:
             raise ValueError(f"this version of {kind.__name__} has no parameter {min(unknown)!r}.")
         parameters = {name: decode(value, self._decode_other) for name, value in content.items()}
         n_jobs = parameters.get("n_jobs")
-        if isinstance(n_jobs, numbers.Integral) and n_jobs > _MAX_THREADS:
+        if isinstance(n_jobs, numbers.Integral) and int(n_jobs) > _MAX_THREADS:
             raise ValueError(f"n_jobs is {n_jobs}. A model file may ask for at most {_MAX_THREADS} threads.")
         if kind is Pipeline:
             parameters.setdefault("steps", [])  # those of a fitted pipeline are attributes
