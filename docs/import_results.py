@@ -1,8 +1,9 @@
-"""Import the records of `sdgs reproduce --beyond` and `sdgs reproduce --only STUDY` into docs/results.
+"""Import the records of `sdgs reproduce` with `--all-methods`, `--beyond` or `--only STUDY` into docs/results.
 
 ``python docs/import_results.py FOLDER SOURCE`` averages records over seeds. Those of ``FOLDER/beyond`` replace rows of
 accuracy.csv with the same data set, condition and method, and the curves of damaged data are drawn again from all rows.
-Those of studies of explanations in ``FOLDER/studies`` replace the rows of the same study in explanations.csv.
+Those of ``FOLDER/introduction`` replace rows of introduction.csv with the same data set and method. Those of studies of
+explanations in ``FOLDER/studies`` replace the rows of the same study in explanations.csv.
 ``SOURCE`` is a row of docs/results/sources.csv. Then run `make results`.
 """
 
@@ -19,10 +20,12 @@ from sdgs.datasets import REGISTRY
 from sdgs.experiments._extended_comparison import DIGITS, TITLES
 from sdgs.experiments._extended_tables import MeanResult
 from sdgs.experiments._figures import damage_curves
+from sdgs.experiments._introduction_methods import DECIDED, INTRODUCTION_METHODS, OWN
 from sdgs.experiments._result_tables import title_of
 
 COLUMNS = ("dataset", "condition", "percent", "method", "metric", "mean", "sd", "seeds", "source")
 STUDY_COLUMNS = ("study", "dataset", "quantity", "mean", "sd", "seeds", "source")
+INTRODUCTION_COLUMNS = ("dataset", "method", "own", "decided", "left_out", "seeds", "source")
 CONDITIONS = {"clean": "clean", "spikes": "corrupted", "missing": "missing"}
 
 
@@ -111,6 +114,33 @@ def import_studies(folder, source):
     write_rows("explanations", [STUDY_COLUMNS, *kept, *new])
 
 
+def introduction_rows(folder, source):
+    """One row per data set and method of the paper's introduction: F1 with its own and with the tuned decision."""
+    groups = defaultdict(list)
+    for path in sorted((folder / "introduction").glob("*.json")):
+        record = json.loads(path.read_text())
+        groups[record["dataset"], record["method"]].append(record)
+    for (dataset, method), records in groups.items():
+        title, reason = INTRODUCTION_METHODS[method].title, records[0]["left_out"]
+        f1 = ["", ""]
+        if not reason:
+            scores = [record["test_by_decision"] for record in records]
+            f1 = [f"{100 * fmean(score[decision]['f1'] for score in scores):.1f}" for decision in (OWN, DECIDED)]
+        yield title_of(dataset), title, *f1, reason, str(len(records)), source
+
+
+def import_introduction(folder, source):
+    """Replace rows of introduction.csv, in the order of the paper's data sets and of the methods."""
+    path = Path(__file__).parent / "results" / "introduction.csv"
+    old = read_records("introduction") if path.exists() else []
+    rows = {(row["dataset"], row["method"]): tuple(row.values()) for row in old}
+    rows |= {row[:2]: row for row in introduction_rows(folder, source)}
+    datasets = [title_of(name) for name in REGISTRY]
+    methods = [method.title for method in INTRODUCTION_METHODS.values()]
+    order = sorted(rows, key=lambda key: (datasets.index(key[0]), methods.index(key[1])))
+    write_rows("introduction", [INTRODUCTION_COLUMNS, *(rows[key] for key in order)])
+
+
 def write_rows(name, rows):
     """Write docs/results/NAME.csv."""
     with (Path(__file__).parent / "results" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -123,6 +153,8 @@ def main(folder, source):
     assert source in {row["source"] for row in read_records("sources")}, f"describe {source} in sources.csv first"
     if list((folder / "beyond").glob("*.json")):
         import_accuracy(folder, source)
+    if list((folder / "introduction").glob("*.json")):
+        import_introduction(folder, source)
     import_studies(folder, source)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 DOCS = Path(__file__).parent
-PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")))
+PAGES = (DOCS.parent / "README.md", DOCS.parent / "paper" / "paper.md", *sorted(DOCS.glob("*.md")))
 BLOCK = re.compile(r"(<!-- begin: (\S+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 MEAN = "mean of 11"
 MEASURES = {
@@ -27,6 +27,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
+DECIDED = ", decided"
 GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
@@ -158,16 +159,22 @@ class Accuracy:
     def headline(self) -> str:
         """The result in two sentences, for the README."""
         (version,) = {r["version"] for r in read_records("sources") if r["source"] == "extended-sdgs"}
+        best = self.best_other_by_mean()
+        name = {"BR": "binary relevance with tuned linear SVMs"}.get(best, best)
         return (
             f"On the paper's eleven data sets `{OURS}` (version {version}) reached a mean F1 of "
-            f"{self.mean(OURS):.2f} %. That is\n{self.mean(OURS) - self.mean('BR'):.2f} points above the best other "
-            f"method, binary relevance with tuned linear SVMs ({self.mean('BR'):.2f} %)."
+            f"{self.mean(OURS):.2f} %. That is\n{self.mean(OURS) - self.mean(best):.2f} points above the best other "
+            f"method, {name} ({self.mean(best):.2f} %)."
         )
+
+    def best_other_by_mean(self) -> str:
+        """The method with the best mean F1 over the paper's data sets that is not SDGS."""
+        others = unique(r["method"] for r in self.records if r["dataset"] == MEAN and r["method"][:4] != "SDGS")
+        return max(others, key=self.mean)
 
     def summary(self) -> str:
         """What clean data show."""
-        others = [m for m in unique(r["method"] for r in self.records if r["dataset"] == MEAN) if m[:4] != "SDGS"]
-        best = max(others, key=self.mean)
+        best = self.best_other_by_mean()
         datasets = [d for d in self.clean_datasets() if d != "composite digits"]
         leads = [self.value(d, "clean", "0", OURS) - self.best_other(d, "clean", "0")[0] for d in datasets]
         n_first = sum(lead >= -LEVEL - 1e-9 for lead in leads)
@@ -178,8 +185,8 @@ class Accuracy:
             [f"Lead over the best other method by mean F1, {best} ({self.mean(best):.2f} %)", self.lead(OURS, best, 2)],
             [f"Data sets on which it is first or within {LEVEL} points of the first", f"{n_first} of {len(datasets)}"],
             [
-                f"Lead over BR if the others use one tuned threshold ({self.mean(best, 'f1_one_threshold')} %)",
-                f"about {self.mean(OURS) - self.mean(best, 'f1_one_threshold'):.0f} points",
+                f"Lead over BR if the others use one tuned threshold ({self.mean('BR', 'f1_one_threshold')} %)",
+                f"about {self.mean(OURS) - self.mean('BR', 'f1_one_threshold'):.0f} points",
             ],
             ["Mean F1 of `SDGSClassifier()`, without tuning", f"{self.mean(DEFAULTS):.1f} %"],
             ["Its lead over tuned BR", self.lead(DEFAULTS, "BR", 1)],
@@ -374,15 +381,120 @@ def decision_blocks() -> dict[str, str]:
     f1: dict[tuple[str, str, str], list[float]] = {}
     for r in read_records("decisions"):
         f1.setdefault((r["study"], r["dataset"], r["method"]), []).append(float(r["f1"]))
-    blocks = {"decisions-source": sources_table("decisions")}
-    for study in ("linear", "average"):
-        datasets = unique(dataset for kind, dataset, _ in f1 if kind == study)
-        methods = unique(method for kind, _, method in f1 if kind == study)
-        means = {(d, m): fmean(f1[study, d, m]) for d in datasets for m in methods}
-        rows = [[d, *(f"{means[d, m]:.1f}" for m in methods)] for d in datasets]
-        rows.append(["**mean**", *(f"**{fmean(means[d, m] for d in datasets):.1f}**" for m in methods)])
-        blocks[f"decisions-{study}"] = markdown_table(["Data set", *methods], rows)
-    return blocks
+    means = {key: fmean(values) for key, values in f1.items()}
+    datasets = unique(dataset for study, dataset, _ in means if study == "average")
+    methods = unique(method for study, _, method in means if study == "average")
+    rows = [[d, *(f"{means['average', d, m]:.1f}" for m in methods)] for d in datasets]
+    rows.append(["**mean**", *(f"**{fmean(means['average', d, m] for d in datasets):.1f}**" for m in methods)])
+    linear = {(d, m): value for (study, d, m), value in means.items() if study == "linear"}
+    return {
+        "decisions-average": markdown_table(["Data set", *methods], rows),
+        "decisions-linear": linear_table(linear),
+        "decisions-summary": linear_summary(linear),
+        "decisions-source": sources_table("decisions"),
+    }
+
+
+def linear_table(f1: dict[tuple[str, str], float]) -> str:
+    """F1 of linear methods with their own and with tuned decisions, and the means over all data sets."""
+    datasets, methods = (unique(key[i] for key in f1) for i in (0, 1))
+    columns = [m for m in methods if not m.endswith(DECIDED)]
+
+    def cell(own: float | None, decided: float | None) -> str:
+        if own is None:
+            return "\N{EN DASH}"
+        return f"{own:.1f}" if decided is None else f"{own:.1f} / {decided:.1f}"
+
+    rows = [[d, *(cell(f1.get((d, m)), f1.get((d, m + DECIDED))) for m in columns)] for d in datasets]
+    average = {m: fmean(f1[d, m] for d in datasets) if all((d, m) in f1 for d in datasets) else None for m in methods}
+    rows.append(["**mean**", *(f"**{cell(average[m], average.get(m + DECIDED))}**" for m in columns)])
+    return markdown_table(["Data set", *columns], rows)
+
+
+def linear_summary(f1: dict[tuple[str, str], float]) -> str:
+    """Gains by tuned decisions, per method, and where they lose."""
+    gains: dict[str, dict[str, float]] = {}
+    for (dataset, method), value in f1.items():
+        decided = method.partition(" (")[0] + DECIDED  # in brackets is another decision of the same method
+        if (dataset, decided) in f1 and method != decided:
+            gains.setdefault(method, {})[dataset] = f1[dataset, decided] - value
+    rows = []
+    for method, of_method in gains.items():
+        losses = [f"{d} ({gain:.2f})" for d, gain in of_method.items() if gain < 0]
+        texts = f"{fmean(of_method.values()):+.1f}", f"{len(of_method) - len(losses)} of {len(of_method)}"
+        rows.append([method, *texts, ", ".join(losses) or "\N{EN DASH}"])
+    header = ["Method", "Mean change of F1", "Data sets on which F1 is at least as high", "Lower on"]
+    return markdown_table(header, rows)
+
+
+def introduction_blocks() -> dict[str, str]:
+    """The methods of the paper's introduction, with their own and with tuned decisions."""
+    records = read_records("introduction")
+    datasets, methods = unique(r["dataset"] for r in records), unique(r["method"] for r in records)
+    cells = {(r["dataset"], r["method"]): r for r in records}
+    rows = []
+    for method in methods:
+        found = [cells.get((d, method)) for d in datasets]
+        texts = [f"{r['own']} / {r['decided']}" if r and r["own"] else "\N{EN DASH}" for r in found]
+        if any(r and r["own"] for r in found):
+            rows.append([method, *texts])
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for r in records:
+        if r["left_out"]:
+            reasons.setdefault((r["method"], r["left_out"]), []).append(r["dataset"])
+    left_out = [
+        f"- {method} on {'all data sets' if len(of) == len(datasets) else ', '.join(of)}: {reason}."
+        for (method, reason), of in reasons.items()
+    ]
+    return {
+        "introduction": markdown_table(["Method", *datasets], rows),
+        "introduction-left-out": "\n".join(left_out) or "Nothing was left out.",
+        "introduction-source": sources_table("introduction"),
+    }
+
+
+STUDY_MEASURES = {"f1": "F1", "hamming_loss": "Hamming loss", "subset_accuracy": "Subset accuracy"}
+
+
+def study_blocks() -> dict[str, str]:
+    """A published study's figures beside ours, and how far the orders of methods agree."""
+    published = {(r["dataset"], r["method"]): r for r in read_records("published_study")}
+    measured = {(r["dataset"], r["method"]): r for r in read_records("study_comparison")}
+    datasets, methods = (unique(key[i] for key in published) for i in (0, 1))
+    blocks = {"study-source": sources_table("published_study", "study_comparison")}
+    summary = []
+    for measure, title in STUDY_MEASURES.items():
+        rows, taus = [], []
+        for d in datasets:
+            line, pairs = [], []
+            for key in ((d, m) for m in methods):
+                failed = published[key]["failed"] == "yes"
+                theirs = "failed" if failed else f"{100 * float(published[key][measure]):.1f}"
+                ours = f"{100 * float(measured[key][measure]):.1f}" if key in measured else "\N{EN DASH}"
+                line.append(f"{theirs} / {ours}")
+                if key in measured and not failed:
+                    pairs.append((float(published[key][measure]), float(measured[key][measure])))
+            if len(pairs) > 1:
+                taus.append(kendall_tau(pairs))
+            rows.append([d, *line, f"{taus[-1]:.2f}" if len(pairs) > 1 else "\N{EN DASH}"])
+        summary.append(f"{title} {fmean(taus):.2f} ({sum(tau > 0 for tau in taus)} of {len(taus)} above 0)")
+        blocks[f"study-{measure.replace('_', '-')}"] = (
+            f"{title} in percent, published / measured here:\n\n"
+            + markdown_table(["Data set", *methods, "Kendall's tau"], rows)
+        )
+    return blocks | {"study-summary": f"Mean of Kendall's tau over the data sets: {'; '.join(summary)}."}
+
+
+def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float:
+    """Kendall's tau-b of pairs of values; 0 if all values of one side are equal."""
+
+    def sign(a: float, b: float) -> int:
+        return (a > b) - (a < b)
+
+    compared = [(sign(a[0], b[0]), sign(a[1], b[1])) for i, a in enumerate(pairs) for b in pairs[:i]]
+    untied = [sum(abs(signs[side]) for signs in compared) for side in (0, 1)]
+    concordance = sum(first * second for first, second in compared)
+    return concordance / (untied[0] * untied[1]) ** 0.5 if all(untied) else 0.0
 
 
 def sources_table(*names: str) -> str:
@@ -425,6 +537,8 @@ def render_blocks() -> dict[str, str]:
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),
         **decision_blocks(),
+        **introduction_blocks(),
+        **study_blocks(),
     }
 
 

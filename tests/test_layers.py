@@ -35,6 +35,7 @@ LAYERS = (
     "coding",
     "decomposition",
     "datasets",
+    "preprocessing",
     "metrics",
     "model_selection",
     "persistence",
@@ -53,7 +54,11 @@ HEAVY = {
     "distributed": {"distributed"},
     "torch": {"_utils"},
     "cleanlab": {"experiments"},
+    "lightgbm": {"experiments"},
+    "catboost": {"experiments"},
+    "mlrl": {"experiments"},
     "pyarrow": {"datasets"},
+    "openpyxl": {"datasets"},
 }
 
 # Whether X is a Dask array is decided before these are called: they get samples that implement a protocol.

@@ -19,6 +19,7 @@ def cli(monkeypatch, tmp_path):
     ("arguments", "status", "message"),
     [
         ([], 1, "corel5k is not on this machine. Get corel5k-train.arff"),
+        (["--all-methods", "--beyond", "--beyond-methods", "lp,br"], 1, "corel5k is not on this machine."),
         (["--datasets", "nothing"], 1, "nothing is none of the paper's data sets"),
         (["--datasets", "nothing", "--data-home", "nowhere"], 1, "nowhere/nothing does not contain nothing.xml"),
         (["--methods", "svm"], 2, "method must be one of"),
@@ -28,6 +29,7 @@ def cli(monkeypatch, tmp_path):
         (["--seeds", "-1"], 2, "seeds must be integers from 0"),
         (["--seeds", str(2**32)], 2, "seeds must be integers from 0"),
         (["--datasets", "planted"], 2, "Rename your data set"),
+        (["--beyond", "--beyond-methods", "svm"], 2, "method must be one of"),
         (["--only", "beauty"], 2, "only must be"),
         (["--only", "faithfulness"], 1, "medical is not on this machine"),
         (["--jobs", "0"], 2, "--jobs"),

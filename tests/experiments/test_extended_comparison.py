@@ -16,6 +16,7 @@ from sdgs.experiments._extended_comparison import (
     damage_data,
     load_digits,
 )
+from sdgs.experiments._rival_models import is_installed
 from sdgs.experiments._tasks import measured_seconds
 
 
@@ -66,12 +67,18 @@ def test_cases_of_the_comparison():
     assert {damage.share for d, damage, _ in cases if damage.kind == "spikes"} == {0.0, 0.01, 0.02, 0.05, 0.1}
     assert {d for d, _, m in cases if m == "boosting"} == {"emotions", "mediamill", "genbase", DIGITS}
     assert ("mediamill", CLEAN, "boosting") not in cases
+    assert {d for d, _, m in cases if m == "lp"} == {
+        d for d in (*REGISTRY, DIGITS) if d not in ("corel5k", "mediamill")
+    }
+    assert {damage for _, damage, m in cases if m in ("low_rank", "trees", "boomer")} == {CLEAN}
     assert {damage for _, damage, _ in beyond_cases(("mine",))} == {CLEAN}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [m for m in TITLES if m not in ("br-mean", "br-knn")])
 def test_every_method_learns(data, method):
+    if not is_installed(method):
+        pytest.skip(f"{method} needs the extra rivals")
     with threadpool_limits(1):
         record = compare(data, method, 0, measured_seconds)
     assert record["test"]["f1"] > 0.6

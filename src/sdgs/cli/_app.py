@@ -18,6 +18,7 @@ from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
+from sdgs.cli._example import example
 from sdgs.cli._explain import explain
 from sdgs.cli._fit import fit
 from sdgs.cli._info import info
@@ -64,7 +65,7 @@ class CommandGroup(TyperGroup):
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, info, audit, compare, fit, evaluate, explain, report, predict, reproduce):
+for command in (demo, example, info, audit, compare, fit, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -30,8 +30,16 @@ LabelColumn = Annotated[
     str | None, typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
+Text = Annotated[list[str] | None, typer.Option("--text", help="Columns to use as free text: names or patterns.")]
+Category = Annotated[list[str] | None, typer.Option("--category", help="Columns to use as categories.")]
+Number = Annotated[
+    list[str] | None,
+    typer.Option("--number", help="Columns to use as numbers; cells that are not numbers are missing values."),
+]
+Date = Annotated[list[str] | None, typer.Option("--date", help="Columns to use as dates.")]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
+    str | None,
+    typer.Option("--format", "-f", help="arff, csv, tsv, parquet, xlsx, jsonl or svmlight. Default: by the suffix."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
 Processes = Annotated[
@@ -42,7 +50,7 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="ARFF, svmlight, CSV or Parquet file, compressed or not; - for standard input.",
+        help="ARFF, svmlight, CSV, Excel, JSON lines or Parquet file, compressed or not; - for standard input.",
         allow_dash=True,
     ),
 ]
@@ -54,6 +62,7 @@ DataHome = Annotated[
     typer.Option(help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Random seed.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 Shape = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.")]
 
 
@@ -87,6 +96,18 @@ def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = (), hi
     except OSError as error:
         problem = f"cannot write to the folder {folder} ({error.strerror}). Name another folder."
         raise typer.BadParameter(problem, param_hint=hint) from None
+
+
+def check_not_existing(output: Path, force: bool) -> None:
+    """Reject a file that exists, unless it is to be replaced.
+
+    For files that cannot be made again from others in a moment: models and data. Pages, pictures and predictions are
+    replaced.
+    """
+    if output.is_file() and not force:
+        raise typer.BadParameter(
+            f"{output} exists. Name another file, or replace it with --force.", param_hint="--output"
+        )
 
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")

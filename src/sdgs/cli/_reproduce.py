@@ -23,9 +23,15 @@ def reproduce(
         "sdgs-reproduction"
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 2,
+    all_methods: Annotated[
+        bool, typer.Option("--all-methods", help="Also run the methods that the paper's introduction names.")
+    ] = False,
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Also compare SDGS as implemented here with other tuned methods.")
     ] = False,
+    beyond_methods: Annotated[
+        str, typer.Option(help="Names of methods to compare with --beyond. Default: all.", show_default=False)
+    ] = "",
     only: Annotated[
         str, typer.Option(help="Only this measurement of explanations: faithfulness.", show_default=False)
     ] = "",
@@ -48,6 +54,7 @@ def reproduce(
 
     from sdgs.experiments import Protocol  # loads scikit-learn
     from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
+    from sdgs.experiments._extended_comparison import installed_methods
 
     try:
         default = EXPLANATION_STUDIES[only].datasets if only in EXPLANATION_STUDIES else Protocol.datasets
@@ -55,7 +62,9 @@ def reproduce(
             datasets=split_commas(datasets) if datasets else default,
             methods=split_commas(methods),
             seeds=tuple(int(seed) for seed in split_commas(seeds)),
+            all_methods=all_methods,
             beyond=beyond,
+            beyond_methods=split_commas(beyond_methods) or installed_methods(),
             only=only or None,
         )
     except ValueError as error:

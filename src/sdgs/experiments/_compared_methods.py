@@ -21,6 +21,15 @@ from sklearn.svm import LinearSVC
 
 from sdgs._utils._row_norms import narrow_indices
 from sdgs._utils._validation import has_missing
+from sdgs.experiments._rival_models import (
+    MAX_SAMPLES_OF_MANY_TREES,
+    Boomer,
+    CatBoost,
+    ExtraTrees,
+    LightGBM,
+    LowRankScores,
+    Powersets,
+)
 from sdgs.methods import BinaryRelevance, MLkNN
 from sdgs.readout._calibration import Calibration, fit_calibration
 from sdgs.readout._decision import Decision, metric_value, tune_decision
@@ -180,7 +189,7 @@ class Forest(CalibratedMethod):
 
     def fit(self, X: Any, Y: NDArray[Any]) -> "Forest":
         """Fit, and tune the decisions on out-of-bag scores."""
-        n_trees = 200 if len(Y) <= _MAX_TUNING_SAMPLES else 100
+        n_trees = 200 if len(Y) <= MAX_SAMPLES_OF_MANY_TREES else 100
         forest = RandomForestRegressor(n_trees, max_features="sqrt", oob_score=True, random_state=self._seed)
         self._forest = forest.fit(_as_float32(X), Y.astype(np.float64))
         self._k = Y.shape[1]
@@ -210,7 +219,15 @@ _SCORING_MODELS: Mapping[str, tuple[Callable[..., ScoringModel], Sequence[Mappin
     "ecc": (ChainEnsemble, _C_GRID[1::2]),
     "mlknn": (_mlknn, ({"k": 10}, {"k": 30})),
     "boosting": (Boosting, ({},)),
+    "lp": (Powersets, ({"C": 1.0}, {"C": 10.0})),
+    "rakel": (Powersets, ({"C": 1.0, "labelset_size": 3}, {"C": 10.0, "labelset_size": 3})),
+    "low_rank": (LowRankScores, ({},)),
+    "trees": (ExtraTrees, ({},)),
+    "lightgbm": (LightGBM, ({},)),
+    "catboost": (CatBoost, ({},)),
+    "boomer": (Boomer, ({},)),
 }
+_UNSCALED = ("forest", "boosting", "trees", "lightgbm", "catboost", "boomer")  # trees and rules accept any units
 
 
 def make_compared_method(name: str, seed: int) -> TunedMethod | Forest:
@@ -221,9 +238,9 @@ def make_compared_method(name: str, seed: int) -> TunedMethod | Forest:
 def prepare_samples(name: str, X: Any, X_test: Any, choose_scaling: Callable[[Any], str]) -> tuple[Any, Any]:
     """Impute missing entries as the name of the method says, then scale the samples.
 
-    Trees accept missing entries and any units, so their samples are not changed.
+    Trees and rules accept any units, so their samples are not changed.
     """
-    if name in ("forest", "boosting"):
+    if name in _UNSCALED:
         return X, X_test
     if has_missing(X) or has_missing(X_test):
         imputer = KNNImputer() if name.endswith("-knn") else SimpleImputer()

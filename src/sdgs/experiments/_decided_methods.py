@@ -6,17 +6,15 @@ paper does not have, are split at random, with all of their samples.
 """
 
 import argparse
-import csv
-import io
-import warnings
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -29,9 +27,16 @@ from sdgs.datasets import REGISTRY, load, load_mulan
 from sdgs.estimators._averaging_classifier import AveragingClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
 from sdgs.estimators._decision_classifier import DecisionClassifier
+from sdgs.experiments._case_records import Row, complete_record
 from sdgs.experiments._result_tables import title_of
-from sdgs.methods import BinaryRelevance
-from sdgs.persistence._atomic_write import write_atomically
+from sdgs.methods import (
+    BinaryRelevance,
+    CurdsAndWheyCV,
+    LabelPowerset,
+    ReducedRankRidgeCV,
+    SharedSubspaceCV,
+    SparseLowRank,
+)
 
 SOURCE = "decisions"
 COLUMNS = ("study", "dataset", "method", "split", "f1", "source")
@@ -39,37 +44,62 @@ AVERAGED_SETS = ("emotions", "birds", "scene", "yeast")
 N_FOLDS, N_SPLITS, N_TREES = 3, 6, 300
 LARGE_SETS = ("corel5k", "mediamill")  # of which one fold is held out
 MAX_SAMPLES = 6000
+DECIDED = ", decided"
+POWERSET = "label powerset"
+LINEAR: Mapping[str, Callable[[], Any]] = {
+    "logistic regression": lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear")),
+    "linear SVM": lambda: BinaryRelevance(random_state=0),
+    POWERSET: lambda: LabelPowerset(LogisticRegression(max_iter=1000)),
+    "sparse + low rank": SparseLowRank,
+    "reduced-rank ridge": lambda: ReducedRankRidgeCV(random_state=0),
+    "shared subspace": lambda: SharedSubspaceCV(random_state=0),
+    "curds and whey": lambda: CurdsAndWheyCV(random_state=0),
+}
 Split = tuple[Any, NDArray[Any], Any, NDArray[Any]]
-Case = tuple[str, str, int]  # study, data set and split
+Case = tuple[str, str, str, int]  # study, data set, method (empty: all of the study) and split
 
 
-def cases(datasets: Sequence[str]) -> list[Case]:
+def cases(datasets: Sequence[str] = ()) -> list[Case]:
     """All that is measured."""
-    linear = [("linear", name, fold) for name in REGISTRY for fold in range(1 if name in LARGE_SETS else N_FOLDS)]
-    averages = [("average", name, seed) for name in AVERAGED_SETS for seed in range(N_SPLITS)]
+    folds = {name: range(1 if name in LARGE_SETS else N_FOLDS) for name in REGISTRY}
+    linear = [("linear", name, method, fold) for name in REGISTRY for method in LINEAR for fold in folds[name]]
+    averages = [("average", name, "", seed) for name in AVERAGED_SETS for seed in range(N_SPLITS)]
     return [case for case in linear + averages if not datasets or case[1] in datasets]
 
 
+def case_of(row: Row) -> Case:
+    """The case that a row of the record belongs to."""
+    method = row["method"].removesuffix(DECIDED).partition(" (")[0] if row["study"] == "linear" else ""
+    names = {title_of(name): name for name in (*REGISTRY, *AVERAGED_SETS)}
+    return row["study"], names[row["dataset"]], method, int(row["split"])
+
+
 def measure(case: Case, data_home: Path) -> dict[str, float]:
-    """F1 in percent of the methods of a study on one split."""
-    study, name, number = case
-    X, Y, X_test, Y_test = _fold(name, number, data_home) if study == "linear" else _split(name, number, data_home)
-    predicted: dict[str, Any] = {}
-    for method, model in _linear(X).items() if study == "linear" else _averaged(number).items():
-        predicted[method] = model.fit(X, Y).predict(X_test)
-    return {method: 100 * metrics.f1(Y_test, labels) for method, labels in predicted.items()}
+    """F1 in percent of the methods of a case."""
+    study, name, method, number = case
+    if study == "linear":
+        X, Y, X_test, Y_test = _fold(name, number, data_home)
+        predicted = _predictions(method, X, Y, X_test)
+    else:
+        X, Y, X_test, Y_test = _split(name, number, data_home)
+        predicted = {title: model.fit(X, Y).predict(X_test) for title, model in _averaged(number).items()}
+    return {title: 100 * metrics.f1(Y_test, labels) for title, labels in predicted.items()}
 
 
-def _linear(X: Any) -> dict[str, Any]:
-    scaler = MaxAbsScaler() if issparse(X) else StandardScaler()
-    logistic = make_pipeline(scaler, OneVsRestClassifier(LogisticRegression(solver="liblinear")))
-    svm = make_pipeline(scaler, BinaryRelevance(random_state=0))
-    return {
-        "logistic regression": logistic,
-        "logistic regression, decided": DecisionClassifier(logistic, random_state=0),
-        "linear SVM": svm,
-        "linear SVM, decided": DecisionClassifier(svm, random_state=0),
-    }
+def _predictions(method: str, X: Any, Y: NDArray[Any], X_test: Any) -> dict[str, Any]:
+    """Labels by a linear method with its own decision, and with a tuned one."""
+    model = make_pipeline(MaxAbsScaler() if issparse(X) else StandardScaler(), LINEAR[method]())
+    decided = DecisionClassifier(model, random_state=0).fit(X, Y)
+    if method in ("logistic regression", "linear SVM"):
+        return {method: clone(model).fit(X, Y).predict(X_test), method + DECIDED: decided.predict(X_test)}
+    # Classifiers of this package are fitted to all labels, also behind tuned decisions.
+    predicted = {method: decided.estimator_.predict(X_test), method + DECIDED: decided.predict(X_test)}
+    if method == POWERSET:  # decides on the most probable set by default
+        at_one_half = decided.estimator_.set_params(labelpowerset__decision="marginals")
+        predicted = {method: at_one_half.predict(X_test), f"{method} (most probable set)": predicted[method]} | {
+            method + DECIDED: predicted[method + DECIDED]
+        }
+    return predicted
 
 
 def _averaged(seed: int) -> dict[str, Any]:
@@ -117,21 +147,14 @@ def _as_array(matrix: Any) -> NDArray[Any]:
     return np.asarray(matrix.toarray() if issparse(matrix) else matrix)
 
 
-def _read(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def rows_of(case: Case, data_home: Path) -> Iterator[dict[str, str]]:
+def rows_of(case: Case, data_home: Path) -> list[Row]:
     """Rows of the record for one case."""
-    study, name, number = case
-    with warnings.catch_warnings(action="ignore"):  # of labels with few samples
-        measured = measure(case, data_home)
-    for method, f1 in measured.items():
+    study, name, _, number = case
+    rows = []
+    for method, f1 in measure(case, data_home).items():
         values = (study, title_of(name), method, str(number), f"{f1:.2f}", SOURCE)
-        yield dict(zip(COLUMNS, values, strict=True))
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -140,18 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("output", type=Path, help="CSV file to write, or to complete")
     parser.add_argument("--data-home", type=Path, required=True, help="folder with NAME/NAME-train.arff and so on")
     parser.add_argument("--datasets", nargs="+", default=())
+    parser.add_argument("--methods", nargs="+", default=(), choices=list(LINEAR), help="of the linear ones")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)
-    records = _read(options.output)
-    measured = {(record["study"], record["dataset"], record["split"]) for record in records}
-    for case in cases(options.datasets):
-        if (case[0], title_of(case[1]), str(case[2])) in measured:
-            continue
-        records += rows_of(case, options.data_home)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        write_atomically(options.output, text.getvalue().encode())
+    selected = [case for case in cases(options.datasets) if not options.methods or case[2] in options.methods]
+    measure_rows = partial(rows_of, data_home=options.data_home)
+    complete_record(options.output, COLUMNS, cases(), case_of, measure_rows, selected=selected, n_jobs=options.jobs)
 
 
 if __name__ == "__main__":

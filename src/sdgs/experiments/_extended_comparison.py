@@ -17,6 +17,7 @@ from sdgs.datasets import REGISTRY, make_composite_digits
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.estimators._classifier_cv import SDGSClassifierCV
 from sdgs.experiments._compared_methods import make_compared_method, prepare_samples
+from sdgs.experiments._rival_models import is_installed
 from sdgs.readout._column_statistics import column_statistics
 from sdgs.readout._decision import Decision
 from sdgs.readout._parameters import DecompositionOptions
@@ -37,9 +38,19 @@ TITLES: Mapping[str, str] = {
     "mlknn": "ML-kNN",
     "forest": "random forest",
     "boosting": "histogram boosting",
+    "lp": "LP",
+    "rakel": "RAkEL",
+    "low_rank": "sparse + low rank",
+    "trees": "extremely randomised trees",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "boomer": "BOOMER",
 }
 _METHODS: Mapping[str, tuple[str, ...]] = {
-    "clean": ("sdgs-cv", "sdgs", "br", "ecc", "mlknn", "forest", "boosting"),
+    "clean": (
+        *("sdgs-cv", "sdgs", "br", "ecc", "mlknn", "forest", "boosting"),
+        *("lp", "rakel", "low_rank", "trees", "lightgbm", "catboost", "boomer"),
+    ),
     "spikes": ("sdgs-cv", "br", "ecc", "mlknn", "forest", "boosting"),
     "missing": ("sdgs-cv", "br-mean", "br-knn", "forest", "boosting"),
 }
@@ -49,6 +60,14 @@ _DAMAGED_SETS = {"emotions", "mediamill", DIGITS}
 _SPIKED_SETS = {"yahoo-arts", "yahoo-education", "yahoo-recreation", "yahoo-science"}
 MAX_DAMAGED_SAMPLES = 2000  # training and test samples each, of a data set that is damaged
 _MAX_BOOSTING_SIZE = 1e8  # samples x features x labels; larger data sets are not boosted
+_SIZE_LIMITED = (
+    "lp",
+    "rakel",
+    "lightgbm",
+    "catboost",
+    "boomer",
+)  # by the same size, with features as in ``beyond_cost``
+_TYPICAL_NONZERO = 200  # features that a sample of text has at most, roughly
 SPIKE_SIZES = (3, 6)  # smallest and largest change of an entry, in standard deviations
 
 
@@ -87,7 +106,21 @@ def beyond_cases(datasets: tuple[str, ...]) -> list[tuple[str, Damage, str]]:
         for kind, shares in _SHARES.items():
             if dataset in _DAMAGED_SETS or (kind == "spikes" and dataset in _SPIKED_SETS):
                 cases += [(dataset, Damage(kind, share), method) for share in shares for method in _METHODS[kind]]
-    return [case for case in cases if case[2] != "boosting" or _can_boost(case[0], case[1])]
+    return [case for case in cases if _is_affordable(*case)]
+
+
+def installed_methods() -> tuple[str, ...]:
+    """The names of all methods but those whose optional packages are not installed."""
+    return tuple(method for method in TITLES if is_installed(method))
+
+
+def _is_affordable(dataset: str, damage: Damage, method: str) -> bool:
+    if method == "boosting":
+        return _can_boost(dataset, damage)
+    entry = REGISTRY.get(dataset)
+    if entry is None or method not in _SIZE_LIMITED:
+        return True
+    return entry.n_train * min(entry.n_features, _TYPICAL_NONZERO) * entry.n_labels <= _MAX_BOOSTING_SIZE
 
 
 def _can_boost(dataset: str, damage: Damage) -> bool:
@@ -210,6 +243,6 @@ def beyond_cost(dataset: str, damage: Damage, method: str) -> float:
     n, p, k = (entry.n_train, entry.n_features, entry.n_labels) if entry else (2000, 64, 10)
     if damage.kind != "clean":
         n = min(n, MAX_DAMAGED_SAMPLES)
-    size = n * min(p, 200) * k / 1e8
-    weight = {"sdgs-cv": 80, "sdgs": 8, "ecc": 80, "mlknn": 4, "forest": 50, "boosting": 80}
+    size = n * min(p, _TYPICAL_NONZERO) * k / 1e8
+    weight = {"sdgs-cv": 80, "sdgs": 8, "ecc": 80, "mlknn": 4, "forest": 50, "boosting": 80, "low_rank": 20}
     return 2 + weight.get(method, 40) * size

@@ -14,8 +14,19 @@ from sdgs._utils._version import __version__
 from sdgs.datasets import REGISTRY
 from sdgs.estimators._classifier import SDGSClassifier
 from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
-from sdgs.experiments._extended_comparison import CLEAN, DIGITS, Damage, beyond_cases, beyond_cost, beyond_file
+from sdgs.experiments._extended_comparison import (
+    CLEAN,
+    DIGITS,
+    TITLES,
+    Damage,
+    beyond_cases,
+    beyond_cost,
+    beyond_file,
+    installed_methods,
+)
+from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS, introduction_cost, introduction_file
 from sdgs.experiments._most_frequent_labels import MostFrequentLabels
+from sdgs.experiments._rival_models import is_installed
 from sdgs.methods import MDDM, BinaryRelevance, MLkNN
 
 Rule = Literal["paper", "cv"]
@@ -82,11 +93,11 @@ class ExperimentTask:
 
     ``kind`` is "trial" (one method with one parameter group on one data set), "statistics" (of a data set),
     "frequency" (SDGS with the subspaces of only the most frequent labels), "convergence" (of the training solvers),
-    "beyond" (a tuned method on clean or damaged data) or "explanations" (the study of explanations that ``method``
-    names).
+    "introduction" (a method that the paper's introduction names), "beyond" (a tuned method on clean or damaged data) or
+    "explanations" (the study of explanations that ``method`` names).
     """
 
-    kind: Literal["trial", "statistics", "frequency", "convergence", "beyond", "explanations"]
+    kind: Literal["trial", "statistics", "frequency", "convergence", "introduction", "beyond", "explanations"]
     dataset: str
     method: str = ""
     group: int = 0
@@ -98,6 +109,8 @@ class ExperimentTask:
         """Path of the record, relative to the folder of records."""
         if self.kind == "trial":
             return f"trials/{self.dataset}--{self.method}--group{self.group}--seed{self.seed}.json"
+        if self.kind == "introduction":
+            return introduction_file(self.dataset, self.method, self.seed)
         if self.kind == "beyond":
             return beyond_file(self.dataset, self.damage, self.method, self.seed)
         if self.kind == "explanations":
@@ -107,6 +120,8 @@ class ExperimentTask:
     @property
     def cost(self) -> float:
         """Rough estimate of the time from the registered sizes, to order tasks and to estimate the time left."""
+        if self.kind == "introduction":
+            return introduction_cost(self.dataset, self.method)
         if self.kind == "beyond":
             return beyond_cost(self.dataset, self.damage, self.method)
         entry = REGISTRY.get(self.dataset)
@@ -125,8 +140,12 @@ class Protocol:
     ``folds``-fold cross-validation on the training samples. If there are more than ``max_rows`` of them, it uses only
     the first fold of ``max_rows`` random samples.
 
+    With ``all_methods``, the methods that the paper's introduction names are also measured, with their own and with
+    tuned decisions.
+
     With ``beyond``, SDGS with this library's defaults is also compared with other tuned methods, on clean and on
-    damaged data, with the seeds ``beyond_seeds``.
+    damaged data, with the seeds ``beyond_seeds``; ``beyond_methods`` are some of them, by
+    default all that are installed.
 
     With ``only``, the name of a measurement of explanations such as "faithfulness", nothing else is done. It uses
     training samples only.
@@ -137,8 +156,10 @@ class Protocol:
     seeds: tuple[int, ...] = (0,)
     folds: int = 3
     max_rows: int = 10_000
+    all_methods: bool = False
     beyond: bool = False
     beyond_seeds: tuple[int, ...] = (0, 1, 2)
+    beyond_methods: tuple[str, ...] = field(default_factory=installed_methods)
     only: str | None = None
     groups: Mapping[str, tuple[dict[str, Any], ...]] = field(
         default_factory=lambda: {name: method.groups for name, method in METHODS.items()}
@@ -157,6 +178,10 @@ class Protocol:
             check_choice(self.only, "only", tuple(EXPLANATION_STUDIES))
         for method in self.methods:
             check_choice(method, "method", tuple(METHODS))
+        for method in self.beyond_methods:
+            check_choice(method, "method", tuple(TITLES))
+            if not is_installed(method):
+                raise ValueError(f"{TITLES[method]} is not installed. Install it with: pip install 'sdgs[rivals]'")
         object.__setattr__(self, "methods", tuple(m for m in METHODS if m in self.methods or m == "floor"))
 
     def tasks(self) -> list[ExperimentTask]:
@@ -175,13 +200,19 @@ class Protocol:
         if "sdgs" in self.methods:
             studies += [ExperimentTask("frequency", dataset) for dataset in self.datasets]
             studies += [ExperimentTask("convergence", name) for name in (PLANTED, *self._smallest())]
-        cases = beyond_cases(self.datasets) if self.beyond else []
+        introduction = [
+            ExperimentTask("introduction", dataset, method, seed=seed)
+            for dataset in self.datasets
+            for method in (INTRODUCTION_METHODS if self.all_methods else ())
+            for seed in self.seeds
+        ]
+        cases = [case for case in beyond_cases(self.datasets) if self.beyond and case[2] in self.beyond_methods]
         comparisons = [
             ExperimentTask("beyond", dataset, method, seed=seed, damage=damage)
             for dataset, damage, method in cases
             for seed in self.beyond_seeds
         ]
-        return sorted(trials + studies + comparisons, key=lambda task: -task.cost)
+        return sorted(trials + studies + introduction + comparisons, key=lambda task: -task.cost)
 
     def _smallest(self) -> list[str]:
         """The smallest of the paper's data sets in this protocol, because exact SVDs are slow on large ones."""

@@ -10,9 +10,18 @@ from sdgs._utils._templates import template
 from sdgs.experiments import _extended_tables, _figures
 from sdgs.experiments._analysis import Ranking, claims, f1_ranking
 from sdgs.experiments._extended_comparison import MAX_DAMAGED_SAMPLES, SPIKE_SIZES, TITLES
+from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS, C
+from sdgs.experiments._introduction_tables import (
+    DECISIONS,
+    cost_rule,
+    introduction_comparison,
+    introduction_csv,
+    introduction_markdown,
+)
 from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, METHODS, RULES
 from sdgs.experiments._published import PAPER_METRICS, SETS, published
 from sdgs.experiments._result_tables import SOURCES, Records, Row, result_rows, title_of, to_csv, to_markdown
+from sdgs.experiments._rival_models import OPTIONAL_PACKAGES
 from sdgs.metrics import METRICS
 from sdgs.persistence._atomic_write import write_atomically
 
@@ -20,7 +29,8 @@ from sdgs.persistence._atomic_write import write_atomically
 def write_report(folder: str | Path) -> Path:
     """Write ``report.html``, ``tables.csv`` and ``tables.md`` into a folder of records, without fitting anything.
 
-    If there are records beyond the paper, ``beyond.csv``, ``beyond.md`` and ``beyond-*.svg`` are also written.
+    If there are records of the methods of the paper's introduction, ``introduction.csv`` and ``introduction.md`` are
+    also written; if there are records beyond the paper, ``beyond.csv``, ``beyond.md`` and ``beyond-*.svg``.
 
     Needs the extra ``report``: Jinja2 and matplotlib.
 
@@ -41,7 +51,12 @@ def write_report(folder: str | Path) -> Path:
     rows = result_rows(records)
     statistics = statistics_rows(records)
     beyond = _beyond_context(records)
-    page = template("sdgs.experiments", "report.html").render(_context(records, rows, statistics) | {"beyond": beyond})
+    introduction = introduction_comparison(records.introduction, rows)
+    context = _context(records, rows, statistics) | {"beyond": beyond, "introduction": introduction}
+    page = template("sdgs.experiments", "report.html").render(context)
+    if introduction is not None:
+        write_atomically(folder / "introduction.csv", introduction_csv(introduction.results))
+        write_atomically(folder / "introduction.md", introduction_markdown(introduction))
     if beyond is not None:
         write_atomically(folder / "beyond.csv", beyond["csv"])
         write_atomically(folder / "beyond.md", beyond["markdown"])
@@ -100,6 +115,10 @@ def _context(records: Records, rows: list[Row], statistics: list[dict[str, Any]]
         "mediamill": _mediamill(records, rows),
         "frequency_parameters": FREQUENCY_PARAMETERS,
         "frequency": _figures.most_frequent(frequency, "mediamill") if frequency else None,
+        "introduction_methods": INTRODUCTION_METHODS.values(),
+        "introduction_base": f"logistic regression with C = {C:g}",
+        "decisions": DECISIONS,
+        "cost_rule": cost_rule(),
         "groups": [(METHODS[name].title, records.protocol["groups"][name]) for name in records.methods],
         "protocol": records.protocol,
         "missing": _missing_runs(records),
@@ -156,6 +175,7 @@ def _beyond_context(records: Records) -> dict[str, Any] | None:
         "csv": _extended_tables.beyond_csv(results),
         "markdown": _extended_tables.beyond_markdown(results),
         "titles": TITLES,
+        "not_installed": [TITLES[m] for m in OPTIONAL_PACKAGES if m not in records.protocol["beyond_methods"]],
         "max_samples": MAX_DAMAGED_SAMPLES,
         "spike_sizes": SPIKE_SIZES,
         "seeds": sorted({record["seed"] for record in records.beyond}),

@@ -27,6 +27,7 @@ class Records:
     runs: tuple[Record, ...]
     studies: tuple[Record, ...]
     beyond: tuple[Record, ...] = ()
+    introduction: tuple[Record, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
@@ -40,6 +41,7 @@ class Records:
         datasets = {*protocol["datasets"], PLANTED}
         studies = [json.loads(path.read_text()) for path in sorted((folder / "studies").glob("*.json"))]
         beyond = [json.loads(path.read_text()) for path in sorted((folder / "beyond").glob("*.json"))]
+        introduction = [json.loads(path.read_text()) for path in sorted((folder / "introduction").glob("*.json"))]
         return cls(
             protocol,
             tuple(json.loads(path.read_text()) for path in runs if path.is_file()),
@@ -50,6 +52,14 @@ class Records:
                 if protocol["beyond"]
                 and record["dataset"] in {*protocol["datasets"], DIGITS}
                 and record["seed"] in protocol["beyond_seeds"]
+                and record["method"] in protocol["beyond_methods"]
+            ),
+            tuple(
+                record
+                for record in introduction
+                if protocol["all_methods"]
+                and record["dataset"] in protocol["datasets"]
+                and record["seed"] in protocol["seeds"]
             ),
         )
 

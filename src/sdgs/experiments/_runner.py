@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgs._utils._validation import check_int
 from sdgs.experiments._extended_comparison import DIGITS, TITLES
+from sdgs.experiments._introduction_methods import INTRODUCTION_METHODS
 from sdgs.experiments._protocol import METHODS, PLANTED, RULES, ExperimentTask, Protocol, Rule
 from sdgs.experiments._tasks import data_signature, run_task
 from sdgs.persistence._atomic_write import write_atomically
@@ -48,8 +49,8 @@ def run(
     protocol : Protocol
     folder : str or Path
         The folder of the records, created if needed. ``trials/`` has one record per parameter group of a method on a
-        data set, ``runs/`` one per method, data set and rule, ``beyond/`` one per comparison beyond the paper, and
-        ``studies/`` the others.
+        data set, ``runs/`` one per method, data set and rule, ``introduction/`` one per method of the paper's
+        introduction and data set, ``beyond/`` one per comparison beyond the paper, and ``studies/`` the others.
     data_home : str, Path or None, default=None
         The folder of the data, as for :func:`sdgs.datasets.load`. Data sets that are not the paper's are read from
         ``data_home/NAME/NAME.xml``, ``NAME-train.arff`` and ``NAME-test.arff``.
@@ -62,7 +63,7 @@ def run(
     folder, home = Path(folder), None if data_home is None else Path(data_home)
     tasks = protocol.tasks()
     pending = _pending_tasks(tasks, protocol, folder, home)
-    for name in ("trials", "runs", "studies", "beyond"):
+    for name in ("trials", "runs", "studies", "introduction", "beyond"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         _remove_outdated_files(folder, pending)
@@ -149,11 +150,13 @@ def _read_record(folder: Path, task: ExperimentTask, protocol: Protocol) -> dict
 
 
 def _group_into_jobs(tasks: list[ExperimentTask]) -> list[list[ExperimentTask]]:
-    """Tasks that share a process: the tasks of one method on one data set, unless they are long, and the studies."""
+    """Tasks that share a process, unless they are long: those of one method on one data set, or of the studies."""
 
     def job_key(task: ExperimentTask) -> tuple[Any, ...]:
         if task.cost > _MAX_SHARED_COST:
             return (task.dataset, task.kind, task.method, task.group, task.seed)
+        if task.kind == "introduction":
+            return (task.dataset, task.kind, "", -1, -1)
         has_model = task.kind in ("trial", "beyond") and task.method != "floor"
         return (task.dataset, task.kind if has_model else "", task.method if has_model else "", -1, -1)
 
@@ -213,6 +216,8 @@ def _execute(
 def _task_title(task: ExperimentTask) -> str:
     if task.kind == "beyond":
         return f"{task.dataset}, {task.damage}, {TITLES[task.method]}"
+    if task.kind == "introduction":
+        return f"{task.dataset}, {INTRODUCTION_METHODS[task.method].title}"
     if task.kind == "explanations":
         return f"{task.dataset}, {task.method}"
     return f"{task.dataset}, {METHODS[task.method].title if task.method else task.kind}"

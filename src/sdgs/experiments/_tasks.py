@@ -24,10 +24,11 @@ from sdgs import metrics
 from sdgs._utils._row_norms import unit_rows
 from sdgs._utils._version import __version__
 from sdgs.coding import group_lasso
-from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces
+from sdgs.datasets import REGISTRY, Dataset, find, load, load_mulan, make_label_subspaces, read_label_hierarchy
 from sdgs.decomposition import decompose
 from sdgs.experiments._explanation_studies import EXPLANATION_STUDIES
 from sdgs.experiments._extended_comparison import DIGITS, compare, damage_data, load_digits, with_positive_samples
+from sdgs.experiments._introduction_methods import measure_introduction_method
 from sdgs.experiments._protocol import FREQUENCY_PARAMETERS, PLANTED, ExperimentTask, Protocol, build
 
 
@@ -60,6 +61,7 @@ def run_task(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -
         "statistics": _statistics,
         "frequency": _frequency,
         "convergence": _convergence,
+        "introduction": _introduction,
         "beyond": _beyond,
         "explanations": _explanations,
     }
@@ -213,6 +215,16 @@ def _convergence(task: ExperimentTask, protocol: Protocol, data_home: Path | Non
             result = decompose(X, Y, n_components=rank, residual_size=share, solver=solver, **stopping, random_state=0)
         curves[solver] = {"error": (result.objective / total).tolist(), "seconds": seconds}
     return {"rank": rank, "curves": curves}
+
+
+def _introduction(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001
+    """A method that the paper's introduction names."""
+    folder = (
+        find(task.dataset, data_home=data_home) if task.dataset in REGISTRY else (data_home or Path()) / task.dataset
+    )
+    parents = read_label_hierarchy(folder / f"{task.dataset}.xml")
+    data = _load_scaled(task.dataset, data_home)
+    return measure_introduction_method(task.method, data, parents, task.seed, measured_seconds)
 
 
 def _beyond(task: ExperimentTask, protocol: Protocol, data_home: Path | None) -> dict[str, Any]:  # noqa: ARG001

@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sdgs._utils._last_step import number_of_features
 from sdgs._utils._validation import check_choice
 from sdgs.persistence._container import CheckedArrays, ModelFileError
+from sdgs.persistence.codecs._encoder_codec import decode_encoder_parameters, encode_encoder_parameters
 from sdgs.persistence.codecs._json_values import check_fields, decode, encode
 from sdgs.persistence.codecs._learner_table import INNER, LEARNERS
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES, SDGS_FIELDS, decode_sdgs, encode_sdgs, n_stored_labels
@@ -33,6 +34,7 @@ from sdgs.persistence.codecs._target_codec import (
     encode_features,
     encode_target,
 )
+from sdgs.preprocessing import TableEncoder
 
 _NOT_STORED = ("checkpoint", "memory")  # a file does not decide where a program writes
 _MAX_THREADS = 1024  # that a file may ask for
@@ -132,6 +134,8 @@ class Encoder:
     def _encode_other(self, value: Any, what: str) -> Any:
         if isinstance(value, float) and math.isnan(value) and what == "the parameter missing_values of SimpleImputer":
             return {"float": "nan"}
+        if type(value) is TableEncoder:
+            return {"encoder": encode_encoder_parameters(value)}
         if hasattr(value, "get_params") and not isinstance(value, type):
             return {"estimator": {"class": self._check_class(value, what), "parameters": self.encode_parameters(value)}}
         if callable(value):
@@ -169,6 +173,8 @@ class Decoder:
         kind = self._class_of(document)
         own = kind.__name__ in self._classes
         parts = SDGS_FIELDS if kind.__name__ in SDGS_CLASSES else ("labels", "attributes") if own else ("attributes",)
+        if kind.__name__ in SDGS_CLASSES and "encoder" in document:
+            parts = (*parts, "encoder")
         check_fields(document, "class", "parameters", "output", "features", *(("target",) if own else ()), *parts)
         estimator = self.decode_parameters(kind, document["parameters"])
         if document["output"] is not None:
@@ -215,6 +221,8 @@ class Decoder:
     def _decode_other(self, value: dict[str, Any]) -> Any:
         if value == {"float": "nan"}:
             return math.nan
+        if set(value) == {"encoder"}:
+            return decode_encoder_parameters(value["encoder"])
         (content,) = check_fields(value, "estimator")
         kind = self._class_of(content)
         check_fields(content, "class", "parameters")
