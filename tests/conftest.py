@@ -155,7 +155,7 @@ def songs(tmp_path_factory):
         (folder / f"{part}.arff").write_text(f"@relation 'songs: -C -3'\n{head}@data\n{body}")
         dump_svmlight_file(X, Y, str(folder / f"{part}.svm"), multilabel=True, zero_based=False)
     for source, name in (("train.csv", "songs.sdgs"), ("train.svm", "svm.sdgs")):
-        options = ["--labels", "is_*"] if source.endswith("csv") else []
+        options = ["--labels", "is_*", "--drop", "id,title"] if source.endswith("csv") else []
         result = CliRunner().invoke(app, ["fit", str(folder / source), "-o", str(folder / name), *options])
         assert result.exit_code == 0, result.output
     return folder

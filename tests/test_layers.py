@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",  # names that load on first use
     "experiments",
     "report",
+    "comparison",
     "model_files",
     "methods",
     "estimators",
@@ -34,6 +35,7 @@ LAYERS = (
     "coding",
     "decomposition",
     "datasets",
+    "preprocessing",
     "metrics",
     "model_selection",
     "persistence",
@@ -56,6 +58,7 @@ HEAVY = {
     "catboost": {"experiments"},
     "mlrl": {"experiments"},
     "pyarrow": {"datasets"},
+    "openpyxl": {"datasets"},
 }
 
 # Whether X is a Dask array is decided before these are called: they get samples that implement a protocol.

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from sdgs._utils._version import __version__
 
 if TYPE_CHECKING:
-    from sdgs import audit, datasets, displays, methods, metrics, model_selection
+    from sdgs import audit, comparison, datasets, displays, methods, metrics, model_selection
     from sdgs.coding import GroupCodes, group_lasso
+    from sdgs.comparison import compare
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
     from sdgs.estimators._averaging_classifier import AveragingClassifier
@@ -40,6 +41,8 @@ __all__ = [
     "SDGSClassifierCV",
     "__version__",
     "audit",
+    "compare",
+    "comparison",
     "counterfactual",
     "datasets",
     "decompose",
@@ -70,6 +73,7 @@ _HOME = {
     "PredictionExplanation": "sdgs.explanation",
     "SDGSClassifier": "sdgs.estimators._classifier",
     "SDGSClassifierCV": "sdgs.estimators._classifier_cv",
+    "compare": "sdgs.comparison",
     "counterfactual": "sdgs.estimators._model_functions",
     "decompose": "sdgs.decomposition",
     "explain": "sdgs.estimators._model_functions",
@@ -86,7 +90,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in ("audit", "datasets", "displays", "methods", "metrics", "model_selection"):
+    if name in ("audit", "comparison", "datasets", "displays", "methods", "metrics", "model_selection"):
         return importlib.import_module(f"sdgs.{name}")
     raise AttributeError(f"module 'sdgs' has no attribute {name!r}")
 

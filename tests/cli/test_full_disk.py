@@ -11,7 +11,7 @@ from full_disk import file_size_limit
 COMMANDS = {
     "audit": lambda songs: ("audit", songs / "train.csv", "-l", "is_*", "--pairs", 100),
     "audit, page": lambda songs: ("audit", songs / "train.csv", "-l", "is_*"),
-    "fit": lambda songs: ("fit", songs / "train.csv", "-l", "is_*"),
+    "fit": lambda songs: ("fit", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--force"),
     "predict": lambda songs: ("predict", songs / "songs.sdgs", songs / "test.csv", "--scores"),
     "explain": lambda songs: ("explain", songs / "songs.sdgs", songs / "test.csv"),
     "report": lambda songs: ("report", songs / "songs.sdgs", songs / "test.csv"),

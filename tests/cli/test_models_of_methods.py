@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -51,6 +52,15 @@ def test_predict_evaluate_and_info_take_every_model(model, run, songs, train, ex
     assert content["class"] == type(model).__name__
     assert content["feature_names"] == [f"f{j}" for j in range(6)]
     assert "6 features, 3 labels" in run("info", path).stdout
+
+
+def test_columns_of_a_model_that_was_fitted_to_a_data_frame_are_found_by_name(run, songs, train, tmp_path):
+    X = pd.DataFrame(train.X, columns=list(train.feature_names))
+    Y = pd.DataFrame(train.Y, columns=list(train.label_names))
+    sdgs.save(DecisionClassifier(LogisticRegression(), cv=2, random_state=0).fit(X, Y), tmp_path / "model.sdgs")
+    result = run("predict", "model.sdgs", songs / "test.parquet")  # its columns have another order
+    assert len(result.stdout.splitlines()) == 51
+    assert "feature names" not in result.stderr
 
 
 def test_info_shows_what_a_search_chose(run, train, tmp_path):

@@ -28,6 +28,7 @@ import pytest
         (["fit", "train.csv", "-j", "99999999999999999999"], "is not a number of threads. Give one from 1"),
         (["predict", "absent.sdgs", "test.csv"], "absent.sdgs' does not exist"),
         (["evaluate", __file__, "test.csv", "--measures", "f1,auc"], "There is no metric 'auc'"),
+        (["evaluate", __file__, "test.csv", "--measures", "f1", "--all-measures"], "or --all-measures, not both"),
         (["predict", __file__, "test.csv", "--scores", "--top", "3"], "give --scores or --top, not both"),
         (["predict", __file__, "test.csv", "-o", "nowhere/x"], "the folder nowhere does not exist"),
         (["predict", __file__, "test.csv", "-o", __file__], "is a folder or one of the input files"),

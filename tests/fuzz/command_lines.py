@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from fuzz import data_files, target_arff
+from fuzz import data_files, target_arff, target_tables
 from fuzz.checks import CLEAN_ERROR, VALID
 from fuzz.containers import mutate_container
 from fuzz.draw import CONTROL_NAMES, ODD_NAMES, chance, distinct_names, pick
@@ -138,7 +139,9 @@ def random_command(rng):
 
 def _data_command(rng):
     """`sdgs info`, `sdgs fit` and `sdgs audit` on random data."""
-    make = pick(rng, (data_files.csv_file, data_files.arff_file, data_files.svmlight_file, data_files.label_list_file))
+    numbers = (data_files.csv_file, data_files.arff_file, data_files.svmlight_file, data_files.label_list_file)
+    tables = (target_tables.csv_table, target_tables.json_table, target_tables.excel_table)
+    make = pick(rng, (*numbers, *tables))
     file = target_arff.loose_arff_file(rng) if chance(rng, 0.1) else make(rng)
     content = damage(file.content, rng) if chance(rng, 0.5) else file.content
     name = f"data{file.suffix}"
@@ -149,6 +152,13 @@ def _data_command(rng):
         command.arguments.append(f"--labels={','.join(file.arguments['labels'])}")
     if "label_column" in file.arguments and chance(rng, 0.8):
         command.arguments.append(f"--label-column={file.arguments['label_column']}")
+    if make in tables and chance(rng, 0.8):
+        names = _column_names(content, file.suffix)
+        if names:
+            command.arguments.append(f"--label-column={pick(rng, names)}")
+            if chance(rng, 0.3):
+                kind = pick(rng, ("--text", "--category", "--number", "--date", "--drop"))
+                command.arguments.append(f"{kind}={pick(rng, names)}")
     if command.arguments[0] == "fit":
         _complete_fit(command, rng)
     elif kind == "audit":
@@ -159,10 +169,20 @@ def _data_command(rng):
     return command
 
 
+def _column_names(content, suffix):
+    """Names of columns in the first line, roughly: what is not a name is an error, which is tested too."""
+    if suffix == ".xlsx":
+        return []
+    first = content.split(b"\n")[0].decode("latin-1")
+    return [part.strip("\"' {}") for part in re.split(r"[,;\t|:]", first) if part.strip("\"' {}")]
+
+
 def _complete_fit(command, rng):
     command.arguments += ["--jobs", "1"]
     if chance(rng, 0.5):
         command.arguments += ["--set", pick(rng, _SETTINGS)]
+    if chance(rng, 0.7):
+        command.arguments.append("--force")
     _set_output(command, "new.sdgs", rng)
 
 

@@ -47,6 +47,20 @@ def samples():
     return np.abs(rng.standard_normal((24, N_FEATURES))), rng.random((24, len(LABELS))) < 0.5
 
 
+def table():
+    """The same samples as a table with a column of every kind."""
+    X, _ = samples()
+    words = ("late", "parcel", "refund", "login")
+    return {
+        "number": X[:, 0],
+        "text": [" ".join(words[: 1 + i % 4]) + f" {i}" for i in range(24)],
+        "category": ["mail" if x > 0.5 else None for x in X[:, 1]],
+        "date": np.datetime64("2025-01-01", "us") + (X[:, 2] * 1e6).astype("timedelta64[s]"),
+        "list": [["a", "b"][: i % 3] for i in range(24)],
+        "identifier": [f"T-{i}" for i in range(24)],
+    }
+
+
 @cache
 def fitted_models():
     """One model of each kind."""
@@ -60,6 +74,7 @@ def fitted_models():
         thresholds.fit(csr_array(X), Y),
         robust.fit(*frames),
         search.fit(X, Y),
+        SDGSClassifier(2, gamma=None, cv=2, random_state=0).fit(table(), Y),
     )
 
 

@@ -16,6 +16,22 @@ from sdgs._utils._overflow import TooLargeError
 _SAMPLES = np.abs(np.random.default_rng(1).standard_normal((3, 64)))
 
 
+_CELLS = {
+    "number": [1.0, np.nan, 1e6],
+    "date": np.array(["2025-01-02", "NaT", "1900-01-01"], dtype="datetime64[us]"),
+    "list": [["a", "z"], [], None],
+}
+
+
+def samples_for(model):
+    """Samples that a model takes: an array, or a table."""
+    if model.encoder_ is None:
+        p = model.n_features_in_
+        return _SAMPLES[:, :p] if p <= _SAMPLES.shape[1] else np.ones((len(_SAMPLES), p))
+    columns = {column.name: column.kind for column in model.encoder_.columns_}
+    return {name: _CELLS.get(kind, ["late late parcel", None, "mail"]) for name, kind in columns.items()}
+
+
 def prepare():
     model_contents()
 
@@ -36,6 +52,7 @@ def check_content(content, folder):
     model.get_params()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        warnings.filterwarnings("ignore", message="X has feature names, but", category=UserWarning)
         try:
             answers = check_predictions(model)
         except TooLargeError as error:  # forged numbers for which ordinary samples are too large
@@ -51,8 +68,7 @@ def check_content(content, folder):
 
 def check_predictions(model):
     """The answers of all methods, after a check of their shapes and values."""
-    n, p, k = len(_SAMPLES), model.n_features_in_, len(model.classes_)
-    X = _SAMPLES[:, :p] if p <= _SAMPLES.shape[1] else np.ones((n, p))
+    n, k, X = len(_SAMPLES), len(model.classes_), samples_for(model)
     answers = {}
     for method in ("predict", "predict_proba", "decision_function", "transform", "contributions"):
         if hasattr(model, method):

@@ -18,6 +18,7 @@ SHARES = {
     "svmlight": 14,
     "csv": 20,
     "parquet": 10,
+    "tables": 20,
     "model_files": 16,
     "stored_estimators": 16,
     "checkpoints": 8,

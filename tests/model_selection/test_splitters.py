@@ -174,6 +174,30 @@ def test_train_test_split():
     assert len(multilabel_train_test_split(X, stratify=Y, train_size=20)[1]) == 180
 
 
+@settings(deadline=None)
+@given(Y=labels, n_splits=st.integers(2, 4), order=st.sampled_from([1, 2]), data=st.data())
+def test_groups_are_never_divided(Y, n_splits, order, data):
+    groups = data.draw(arrays(np.int64, len(Y), elements=st.integers(-9, 9)))
+    if np.unique(groups).size < n_splits:
+        return
+    splits = list(MultilabelStratifiedKFold(n_splits, random_state=0, order=order).split(Y, Y, groups))
+    folds = fold_numbers(splits, len(Y))
+    assert all(np.unique(folds[groups == group]).size == 1 for group in np.unique(groups))
+    assert all(test.size > 0 for _, test in splits)
+    train, test = next(MultilabelStratifiedShuffleSplit(1, test_size=0.5, order=order).split(Y, Y, groups))
+    assert not set(groups[train]) & set(groups[test])
+    assert train.size > 0
+    assert test.size > 0
+
+
+def test_no_fold_is_empty_beside_a_large_group():
+    groups = [*[0] * 10, 1, 2, 3, 4]
+    for Y in (np.ones((14, 1)), np.zeros((14, 1))):
+        for seed in range(10):
+            splits = MultilabelStratifiedKFold(5, random_state=seed).split(Y, Y, groups)
+            assert sorted(test.size for _, test in splits) == [1, 1, 1, 1, 10]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_stay_together(seed):
     rng = np.random.default_rng(seed)

@@ -19,8 +19,10 @@ def assign_slowly(Y, sizes, room, n_spare, draws):
 
     def place(row, lack):
         nonlocal n_spare
-        fits = [f for f in range(n_folds) if room[f] >= sizes[row] - (n_spare > 0)]
-        fits = fits or [f for f in range(n_folds) if room[f] == room.max()]
+        empty = sorted(set(range(n_folds)) - set(folds))
+        among = empty if empty and (folds < 0).sum() <= len(empty) else range(n_folds)
+        fits = [f for f in among if room[f] >= sizes[row] - (n_spare > 0)]
+        fits = fits or [f for f in among if room[f] == max(room[f] for f in among)]
         best = max((lack[f], room[f]) for f in fits)
         tied = [f for f in fits if (lack[f], room[f]) == best]
         fold = tied[int(draws[row] * len(tied))]

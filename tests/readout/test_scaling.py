@@ -113,12 +113,28 @@ def test_suitable_scalings(samples):
     assert suitable(samples) == ("columns",)  # often negative
     assert suitable(csr_array(np.nan_to_num(samples))) == ("idf", "rows")  # sparse ones are not centred
     spikes = counts.copy()
-    spikes[:6, 0] = -50  # 20 % of a column may be corrupted
+    spikes[:6, 0] = -5  # 20 % of a column may be corrupted
     assert suitable(spikes) == ("rows", "columns")
+    spikes[:6, 0] = -50  # so that it outweighs all others
+    assert suitable(spikes) == ("columns", "rows")
     missing = csr_array(counts)
     missing.data[0] = np.nan
     assert suitable(missing) == ("rows",)
     assert suitable(counts * 1e300) == ("rows",)  # variances overflow
+
+
+def test_a_column_in_another_unit_is_standardised():
+    X = np.abs(np.random.default_rng(0).normal(1, 0.3, (40, 6)))
+    assert suitable_scalings(column_statistics(X)) == ("rows", "columns")
+    X[:, 2] *= 1e4
+    X[::5, 1] = np.nan
+    squares = np.nanmean(X**2, axis=0)
+    for statistics in (column_statistics(X), mergeable_statistics(X)):
+        np.testing.assert_allclose(statistics.largest_share, squares.max() / squares.sum())
+        assert suitable_scalings(statistics) == ("columns", "rows")
+    assert column_statistics(X[:, [1]]).largest_share == 1
+    assert column_statistics(np.zeros((3, 2))).largest_share == 0
+    np.testing.assert_allclose(column_statistics(X * 1e140).largest_share, squares.max() / squares.sum())
 
 
 def test_errors_say_what_to_do(samples):

@@ -1,4 +1,4 @@
-"""Kill a fit, a search and a comparison of methods many times, and continue each time from what was stored.
+"""Kill a fit, a search and comparisons of methods many times, and continue each time from what was stored.
 
 ``python tests/soak/kill_and_resume.py 20`` kills each of them 20 times with SIGKILL, at random times, and exits with 1
 if a result differs in a single bit from that of an undisturbed run, or if a temporary file is left. Times, which are
@@ -111,7 +111,33 @@ def _write_mulan(folder: Path, seed: int) -> None:
     (folder / f"{folder.name}.xml").write_text(f"<labels>{''.join(f'<label name={x!r}/>' for x in labels)}</labels>")
 
 
-WORK: dict[str, Callable[[Path], Work]] = {"fit": Fit, "search": Search, "comparison": Comparison}
+class MethodsOfFile(Work):
+    """Methods on the splits of a file, by ``sdgs compare``. Its result are the records without times."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        _write_mulan(folder / "data" / "one", 0)
+
+    def start(self, name: str) -> int:
+        """The command."""
+        file = self.folder / "data" / "one" / "one-train.arff"
+        options = ["--methods", "mlknn,label-powerset,sdgs", "--folds", "4", "--jobs", "1", "-o", self.folder / name]
+        command = [sys.executable, "-m", "sdgs", "compare", str(file), *map(str, options)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+
+    def result(self, name: str) -> dict[str, object]:
+        """The records by file name."""
+        times = ("fit_seconds", "predict_seconds")
+        records = {path.name: json.loads(path.read_text()) for path in sorted((self.folder / name).glob("records/*"))}
+        return {file: {key: record[key] for key in record if key not in times} for file, record in records.items()}
+
+
+WORK: dict[str, Callable[[Path], Work]] = {
+    "fit": Fit,
+    "search": Search,
+    "comparison": Comparison,
+    "methods": MethodsOfFile,
+}
 
 
 def kill_and_resume(work: Work, n_kills: int, rng: random.Random) -> tuple[int, list[str]]:

@@ -32,17 +32,18 @@ def _is_passthrough(step: Any) -> bool:
 
 
 def samples_of_last_step(estimator: Any, X: Any) -> Any:
-    """``X`` transformed by all steps but the last."""
+    """``X`` transformed by all steps but the last, and encoded if the last encodes tables."""
     while isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
         estimator = estimator.steps[-1][1]
-    return X
+    return estimator._encoded(X) if hasattr(estimator, "_encoded") else X
 
 
 def stored_feature_names(model: Any) -> Any:
-    """The names of its features that a model itself has: those given to ``save``, else of a DataFrame, else None."""
-    return getattr(model, "feature_names_", getattr(model, "feature_names_in_", None))
+    """The names of its features that a model itself has: of encoded ones, those given to ``save``, of a DataFrame."""
+    names = getattr(model, "_encoded_feature_names", None)
+    return names if names is not None else getattr(model, "feature_names_", getattr(model, "feature_names_in_", None))
 
 
 def known_feature_names(estimator: Any) -> Any:

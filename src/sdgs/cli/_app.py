@@ -13,10 +13,12 @@ import sdgs
 from sdgs._utils._overflow import TooLargeError
 from sdgs._utils._text import printable
 from sdgs.cli._audit import audit
+from sdgs.cli._compare import compare
 from sdgs.cli._console import exit_with_error, note
 from sdgs.cli._data import data
 from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
+from sdgs.cli._example import example
 from sdgs.cli._explain import explain
 from sdgs.cli._fit import fit
 from sdgs.cli._info import info
@@ -63,7 +65,7 @@ class CommandGroup(TyperGroup):
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, info, audit, fit, evaluate, explain, report, predict, reproduce):
+for command in (demo, example, info, audit, compare, fit, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 
@@ -82,9 +84,10 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
     """Multi-label classification in which every prediction can be decomposed into the contribution of each label.
 
     \b
-    From a data file to suspicious labels, a model, its measures, an explanation, a report and predictions:
+    From a data file to suspicious labels, the best method, a model, measures, an explanation, a report and predictions:
       sdgs info music.arff
       sdgs audit music-train.arff -o labels.html
+      sdgs compare music-train.arff
       sdgs fit music-train.arff -o music.sdgs
       sdgs evaluate music.sdgs music-test.arff
       sdgs explain music.sdgs music-test.arff -o explained.png

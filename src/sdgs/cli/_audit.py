@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +26,8 @@ from sdgs.cli._console import (
 )
 from sdgs.cli._csv_lines import csv_writer
 from sdgs.cli._info import note_counters, print_dropped
-from sdgs.cli._training import build_model, samples_with_labels, train
+from sdgs.cli._table_data import print_columns, read_training_data
+from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, train
 
 _COLUMNS = ("sample", "label", "given", "probability", "reason", "other", "distance")
 _MAX_LABELS_SHOWN = 6  # of a sample, in a table on the terminal
@@ -59,6 +60,10 @@ def audit(
     labels_from: option.LabelsFrom = None,
     label_column: option.LabelColumn = None,
     drop: option.Drop = None,
+    text: option.Text = None,
+    category: option.Category = None,
+    number: option.Number = None,
+    date: option.Date = None,
     format: option.Format = None,  # noqa: A002
     top: Annotated[int, typer.Option(min=0, help="Maximum number of rows of each table that is printed.")] = 10,
     pairs: Annotated[
@@ -100,16 +105,21 @@ def audit(
     if getattr(model, "readout", "ridge") != "ridge":
         raise typer.BadParameter('the audit needs probabilities: readout="ridge".', param_hint="--set")
     with spinner(f"Reading {file}"):
-        from sdgs.datasets import read
-
         options = option.label_arguments(labels, labels_from, label_column)
-        data = read(file, **options, drop=option.split_names(drop), format=format)
+        kinds = {"text": text, "category": category, "number": number, "date": date}
+        data = read_training_data(
+            file, options, option.split_names(drop), format, kinds, numbers_only=model.encode is None
+        )
     X, Y, rows = samples_with_labels(data, file)
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
-    train(model, X, Y)
+    training = prepare_samples(model, data, X)
+    if training.encoder is not None and not json:
+        print_columns(training.encoder, file)
+    train(model, training.samples, Y)
+    X, data = training.matrix, replace(data, feature_names=training.feature_names)
     result = _find(model, data, X, Y, rows, pairs, max_distance)
     if json:
         print_json(_json_content(result))
@@ -124,8 +134,6 @@ def audit(
 def _find(
     model: Any, data: Any, X: Any, Y: Any, rows: NDArray[np.intp], pairs: int | None, max_distance: float
 ) -> _Audit:
-    from dataclasses import replace
-
     from sdgs.audit import find_differing_duplicates
 
     n = X.shape[0]

@@ -84,6 +84,16 @@ def print_json(value: Any) -> None:
     typer.echo(printable_json(json.dumps(finite, ensure_ascii=False, indent=2)))
 
 
+def json_value(value: Any) -> Any:
+    """The value of a parameter as JSON has it: numbers, text, booleans, null, lists and objects; else its text."""
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
 def format_sizes(X: Any, n_labels: int) -> str:
     """Numbers of samples, features and labels."""
     n, p = X.shape

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -60,6 +60,8 @@ def evaluate(
       sdgs evaluate songs.sdgs new-songs.csv --label-column moods
       sdgs evaluate emotions.sdgs emotions-test.arff --measures macro_f1,ranking_loss,ndcg@3
     """
+    if measures and all_measures:
+        raise typer.BadParameter("give --measures or --all-measures, not both.", param_hint="--measures")
     asked = "all" if all_measures else split_commas(measures or "")
     evaluation = evaluate_file(load_model(model, jobs), file, format, label_column, asked)
     if json:
@@ -78,8 +80,6 @@ def evaluate_file(
     """
     from scipy.sparse import csr_array
 
-    from sdgs import metrics
-
     true_blocks, predicted_blocks, score_blocks = [], [], []
     size = file.stat().st_size if file.is_file() else None
     with progress_bar(f"Predicting {file}", size) as show:
@@ -89,11 +89,20 @@ def evaluate_file(
             if measures:
                 score_blocks.append(named.predict_scores(X))
             show(position, "")
-    true, predicted = stack_rows(true_blocks), stack_rows(predicted_blocks)
+    scores = stack_rows(score_blocks) if measures else None
+    return evaluate_predictions(named, stack_rows(true_blocks), stack_rows(predicted_blocks), scores, measures)
+
+
+def evaluate_predictions(
+    named: NamedModel, true: Any, predicted: Any, scores: Any = None, measures: str | Sequence[str] = ()
+) -> Evaluation:
+    """Compare label matrices."""
+    from sdgs import metrics
+
     columns = {name: values.tolist() for name, values in metrics.evaluate_labels(true, predicted).items()}
     by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
     try:
-        values = metrics.evaluate(true, predicted, stack_rows(score_blocks) if measures else None, measures=measures)
+        values = metrics.evaluate(true, predicted, scores, measures=measures)
     except ValueError as error:  # more first labels than there are, or no probabilities
         exit_with_error(str(error))
     return Evaluation(true.shape[0], values, by_label)

@@ -12,11 +12,12 @@ import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, format_sizes, out, print_json, spinner
-from sdgs.cli._evaluate import Evaluation, evaluate_file, print_labels, print_measures
+from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_json, spinner
+from sdgs.cli._evaluate import Evaluation, evaluate_file, evaluate_predictions, print_labels, print_measures
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
-from sdgs.cli._training import build_model, samples_with_labels, train
+from sdgs.cli._table_data import TableSamples, columns_content, print_columns, read_training_data, used_formats
+from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, split_samples, train
 
 _MAX_LABELS_SHOWN = 20
 
@@ -33,14 +34,24 @@ def fit(
     labels_from: option.LabelsFrom = None,
     label_column: option.LabelColumn = None,
     drop: option.Drop = None,
+    text: option.Text = None,
+    category: option.Category = None,
+    number: option.Number = None,
+    date: option.Date = None,
     format: option.Format = None,  # noqa: A002
     cv: Annotated[bool, typer.Option("--cv", help="Select the parameters by cross-validation.")] = False,
     test: Annotated[
         Path | None, typer.Option(help="File with labels to evaluate the model on.", exists=True, dir_okay=False)
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated.")
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Share of the samples to hold out, drawn at random, and to evaluate the model on."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated. See below."),
+    ] = None,
+    force: option.Force = False,
     seed: option.Seed = 0,
     jobs: option.Jobs = -1,
     json: option.Json = False,
@@ -53,67 +64,115 @@ def fit(
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
       sdgs fit songs.csv --label-column moods
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
+
+    \b
+    Parameters for --set, and their defaults; with --cv those marked * choose among several values, as in
+    --set "alphas=(0.05, 0.1)":
+      alpha=0.1             * (alphas) weight of the group penalty: more, and fewer labels take part in a code
+      at_least_one=auto     a sample without a label gets its most probable one
+      checkpoint=None       a folder from which an interrupted fit continues
+      cv=3                  number of folds of cross-validation
+      encode=auto           auto: columns of tables become features by their kinds; None: only numbers are used
+      decision=expected     how labels are decided: expected, threshold, thresholds, share, top, or a number
+      gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
+      huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
+      max_iter=100          maximum number of training sweeps
+      metric=f1             what decisions and choices optimise: f1, accuracy or hamming_loss
+      n_components=4        * dimension of a label's subspace
+      n_landmarks=auto      maximum number of landmarks of a kernel
+      penalty=auto          * (penalties) the ridge penalty
+      readout=ridge         how labels are read: ridge, or norm as in the paper; not with --cv
+      residual_size=0.0001  size of the sparse residual in training: a number or a share of entries
+      scaling=auto          auto, rows, columns, idf (for words) or None
+      solver=brp            brp (random projections) or svd
+      threshold=0.1         for readout=norm: minimum norm of a predicted label; not with --cv
+      tol=0.01              when training stops
+      budget=10             only with --cv: maximum cost, in fits with the default parameters
+      max_rows=3000         only with --cv: maximum number of samples that candidates are evaluated on
+      n_averaged=3          only with --cv: maximum number of averaged candidates
+      time_limit=None       only with --cv: maximum time in seconds
+      verbose=0             only with --cv: 1 for one line per candidate
     """
     times = [perf_counter()]
     output = output or Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
     option.check_output(output, suffixes=(".sdgs",))
+    option.check_not_existing(output, force)
     model = build_model(cv, settings or [], seed, jobs)
+    if holdout is not None and (test is not None or not 0 < holdout < 1):
+        raise typer.BadParameter("must be a share between 0 and 1, without --test.", param_hint="--holdout")
     with spinner(f"Reading {file}"):
-        from sdgs.datasets import read
-
         options = option.label_arguments(labels, labels_from, label_column)
-        data = read(file, **options, drop=option.split_names(drop), format=format)
+        kinds = {"text": text, "category": category, "number": number, "date": date}
+        data = read_training_data(
+            file, options, option.split_names(drop), format, kinds, numbers_only=model.encode is None
+        )
     X, Y, _ = samples_with_labels(data, file)
     times.append(perf_counter())
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
+    held_out, kept = split_samples(X.shape[0], holdout, seed)
+    training = prepare_samples(model, data, X[kept])
+    if training.encoder is not None and not json:
+        print_columns(training.encoder, file)
     from sdgs.persistence.codecs._model_codec import check_storable
 
-    check_storable(model, {"features": data.feature_names, "labels": data.label_names})  # before the training
-    named = NamedModel(model, data.feature_names, data.label_names)
+    names = {"features": training.feature_names, "labels": data.label_names}
+    check_storable(model, names)  # before the training
+    formats = used_formats(data, training.encoder)
+    named = NamedModel(model, training.feature_names, data.label_names, formats, training.encoder)
     if test is not None:
         _check_columns(test, named, label_column)
     with spinner("Compiling (in the first run this can take a minute)"):
         from sdgs.estimators._classifier import warm_up
 
-        warm_up(X, robust=cv or model.huber is not None)
+        warm_up(training.matrix, robust=cv or model.huber is not None)
     times.append(perf_counter())
-    train(model, X, Y)
+    train(model, training.samples, Y[kept])
     times.append(perf_counter())
-    model.save(output, feature_names=data.feature_names, label_names=data.label_names)
+    model.save(output, feature_names=training.feature_names, label_names=data.label_names, column_formats=formats)
     evaluation = None if test is None else evaluate_file(named, test, None, label_column)
+    if held_out.size:
+        evaluation = _evaluate_held_out(named, X[held_out], Y[held_out])
     seconds = dict(zip(("reading", "compiling", "training"), np.diff(times).tolist(), strict=True))
     if json:
-        print_json(_json_content(model, data, X, output, seconds, evaluation))
+        print_json(_json_content(model, data, training, output, seconds, evaluation))
         return
     print_fitted_parameters(model)
     size = filesize.decimal(output.stat().st_size)
     out().print(
         f"Trained in {seconds['training']:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True
     )
-    if test is None or evaluation is None:
+    if evaluation is None:
         same_column = [f"--label-column={label_column}"] if label_column else []
         command = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
         err().print(f"Next: {escape(command)}", soft_wrap=True)
     else:
-        print_measures(evaluation, test)
+        print_measures(evaluation, file if test is None else test)
         print_labels(evaluation, _MAX_LABELS_SHOWN)
 
 
+def _evaluate_held_out(named: NamedModel, X: Any, Y: Any) -> Evaluation:
+    from scipy.sparse import csr_array
+
+    matrix = named.matrix(X.columns) if isinstance(X, TableSamples) else X
+    return evaluate_predictions(named, Y, csr_array(named.predict_labels(matrix).astype(np.int8)))
+
+
 def _json_content(
-    model: Any, data: Any, X: Any, output: Path, seconds: dict[str, float], evaluation: Evaluation | None
+    model: Any, data: Any, training: Any, output: Path, seconds: dict[str, float], evaluation: Evaluation | None
 ) -> dict[str, Any]:
     return {
         "model": str(output),
-        "samples": X.shape[0],
-        "features": X.shape[1],
+        "samples": training.matrix.shape[0],
+        "features": training.matrix.shape[1],
         "labels": list(data.label_names),
+        "columns": columns_content(training.encoder),
         "dropped": dict(data.dropped),
         "seconds": seconds,
-        "parameters": {name: repr(value) for name, value in model.get_params().items()},
-        "best_params": getattr(model, "best_params_", None),
+        "parameters": {name: json_value(value) for name, value in model.get_params(deep=False).items()},
+        "best_params": json_value(getattr(model, "best_params_", None)),
         "chosen": fitted_parameters(model),
         "test": None if evaluation is None else {"samples": evaluation.samples, "measures": evaluation.measures},
     }

@@ -1,11 +1,26 @@
 """`sdgs info`."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sdgs.cli import _options as option
-from sdgs.cli._console import count, escape, format_percent, format_sizes, make_table, note, out, print_json, spinner
+from sdgs.cli._console import (
+    count,
+    escape,
+    format_percent,
+    format_sizes,
+    json_value,
+    make_table,
+    note,
+    out,
+    print_json,
+    spinner,
+)
+from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._models import (
     changed_parameters,
     describe_scaling,
@@ -24,6 +39,10 @@ def info(
     labels_from: option.LabelsFrom = None,
     label_column: option.LabelColumn = None,
     drop: option.Drop = None,
+    text: option.Text = None,
+    category: option.Category = None,
+    number: option.Number = None,
+    date: option.Date = None,
     format: option.Format = None,  # noqa: A002
     json: option.Json = False,
 ) -> None:
@@ -39,7 +58,8 @@ def info(
         _print_model(file, json)
         return
     with spinner(f"Reading {file}") as show:
-        from sdgs.datasets import guess_labels, read
+        from sdgs.cli._table_data import fit_encoder, read_training_data
+        from sdgs.datasets import guess_labels
         from sdgs.datasets.readers._formats import TABLE_FORMATS, detect_format
 
         arguments = option.label_arguments(labels, labels_from, label_column)
@@ -47,9 +67,18 @@ def info(
         if not any(arguments.values()) and str(file) != "-" and detect_format(file, format) in TABLE_FORMATS:
             arguments["labels"] = []
             guess = guess_labels(file, format=format)
-        data = read(file, **arguments, drop=option.split_names(drop), format=format)
+        kinds = {"text": text, "category": category, "number": number, "date": date}
+        data = read_training_data(file, arguments, option.split_names(drop), format, kinds)
         show("Computing statistics")
+        encoder = None
+        if data.is_table:
+            encoder, matrix = fit_encoder(data, data.X.columns)
+            data = replace(data, X=matrix)
         content = _describe(data)
+        if encoder is not None:
+            content["columns"] = {
+                column.name: {"kind": column.kind, "reason": column.reason} for column in encoder.columns_
+            }
     if guess is not None:
         content["may_be_labels"] = {"columns": guess.columns, "lists": guess.lists}
     if json:
@@ -61,8 +90,9 @@ def info(
         "--labels": ",".join(labels or []),
         "--labels-from": labels_from,
         "--label-column": label_column,
+        **{f"--{kind}": ",".join(values or []) for kind, values in kinds.items()},
     }
-    _print_dataset(file, content, data, guess, options)
+    _print_dataset(file, content, data, guess, options, encoder)
 
 
 def _describe(data: Any) -> dict[str, Any]:
@@ -97,20 +127,31 @@ def _describe(data: Any) -> dict[str, Any]:
     }
 
 
-def _print_dataset(file: Path, content: dict[str, Any], data: Any, guess: Any, options: dict[str, Any]) -> None:
+def _print_dataset(
+    file: Path, content: dict[str, Any], data: Any, guess: Any, options: dict[str, Any], encoder: Any
+) -> None:
     sizes = format_sizes(data.X, content["labels"])
-    if guess is not None:
+    if encoder is not None:
+        labels = "" if guess is not None else f", {count(content['labels'], 'label')}"
+        sizes = f"{content['samples']:,} samples, {count(encoder.n_features_in_, 'column')}{labels}"
+    elif guess is not None:
         sizes = f"{content['samples']:,} samples, {count(content['features'], 'numeric column')}"
     out().print(f"[bold]{escape(file.name)}[/]: {sizes}", soft_wrap=True)
     missing = format_percent(content["missing_share"]) + " %" if content["missing_share"] else "none"
+    what = "Numeric columns" if guess is not None and encoder is None else "Features"
     out().print(
-        f"{'Numeric columns' if guess is not None else 'Features'} are {'sparse' if content['sparse'] else 'dense'}: "
+        f"{what} are {'sparse' if content['sparse'] else 'dense'}: "
         f"{format_percent(content['nonzero_share'])} % of the entries are not zero, "
         f"{missing} are missing."
     )
     print_dropped(data.dropped)
+    if encoder is not None:
+        from sdgs.cli._table_data import print_columns
+
+        print_columns(encoder, file)
     counters = note_counters(data)
     options["--drop"] = ",".join(filter(None, [options["--drop"], *map(_as_pattern, counters)]))
+    note_samples_and_labels(file, data)
     if content["samples_with_missing_labels"]:
         out().print(f"{content['samples_with_missing_labels']:,} samples have missing labels.")
     if guess is not None:
@@ -145,7 +186,11 @@ def note_counters(data: Any) -> list[str]:
     """Note the features that number the samples, because a model would learn the order of the file from them."""
     from sdgs.datasets._statistics import find_row_number_columns
 
-    names = [data.feature_names[i] for i in find_row_number_columns(data.X)]
+    X, feature_names = data.X, data.feature_names
+    if hasattr(X, "columns"):  # of a table, whose numbers are looked at
+        numbers = {name: values for name, values in X.columns.items() if values.dtype.kind == "f"}
+        X, feature_names = np.column_stack([np.zeros(X.shape[0]), *numbers.values()]), ("", *numbers)
+    names = [feature_names[i] for i in find_row_number_columns(X)]
     for name in names:
         note(f"{name} only numbers the samples. Drop it: {shlex.join(['--drop', _as_pattern(name)])}")
     return names
@@ -203,7 +248,7 @@ def _print_model(file: Path, json: bool) -> None:
                 "features": len(named.features),
                 "labels": list(named.labels),
                 "feature_names": list(named.features),
-                "parameters": changed,
+                "parameters": json_value(changed),
                 "chosen": fitted_parameters(model),
             }
         )
@@ -213,6 +258,6 @@ def _print_model(file: Path, json: bool) -> None:
         f"{len(named.labels):,} labels"
     )
     out().print(f"Labels: {_join(named.labels)}", soft_wrap=True)
-    parameters = ", ".join(f"{name}={value}" for name, value in changed.items())
+    parameters = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     out().print(f"Parameters that differ from their defaults: {escape(parameters) or 'none'}", soft_wrap=True)
     print_fitted_parameters(model)

@@ -1,8 +1,10 @@
 """A model with the names of its columns, and its predictions for the samples of a file."""
 
 import inspect
+import warnings
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 import sdgs
 from sdgs.cli._console import exit_with_error, note, print_sentences
 
+_MAX_CELL_LENGTH = 300  # of text in the name of a sample
 _SCALINGS = {
     "rows": "samples scaled to unit norm",
     "columns": "features standardised, then samples scaled to unit norm",
@@ -27,17 +30,32 @@ class NamedModel:
     model: Any
     features: tuple[str, ...]
     labels: tuple[str, ...]
+    formats: dict[str, Any] | None = None  # of the columns of tables, if they are not plain numbers
+    encoder: Any = None  # of these columns
 
     def blocks(self, path: Path, format_: str | None, **options: Any) -> Generator[Any]:
-        """The samples of a file, block by block."""
-        from sdgs.datasets import read_blocks
+        """The samples of a file, block by block; those of tables are encoded."""
+        from sdgs.datasets import read_blocks, read_table_blocks
 
-        return read_blocks(path, features=self.features, labels=self.labels, format=format_, **options)
+        if self.formats is None:
+            yield from read_blocks(path, features=self.features, labels=self.labels, format=format_, **options)
+            return
+        unused = getattr(self.encoder, "feature_names_in_", ())
+        for block in read_table_blocks(
+            path, formats=self.formats, labels=self.labels, ignored=unused, format=format_, **options
+        ):
+            yield replace(block, X=self.matrix(block.X.columns))
+
+    def matrix(self, columns: dict[str, NDArray[Any]]) -> Any:
+        """Columns of a table as the matrix that the model takes."""
+        return np.column_stack(list(columns.values())) if self.encoder is None else self.encoder.transform(columns)
 
     def labelled_blocks(
-        self, path: Path, format_: str | None, label_column: str | None
-    ) -> Iterator[tuple[Any, Any, NDArray[np.intp], int]]:
-        """The samples of a file without missing labels: X, Y (CSR), their numbers from 1, and the bytes read so far.
+        self, path: Path, format_: str | None, label_column: str | None, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[Any, Any, list[str], int]]:
+        """The samples of a file without missing labels: X, Y (CSR), their names, and the bytes read so far.
+
+        A name is the number of the sample, from 1, and the cells of the columns to ``keep``.
 
         At the end a note says how many samples were left out.
         """
@@ -46,12 +64,13 @@ class NamedModel:
         from sdgs.datasets._statistics import complete_samples
 
         n = n_labelled = 0
-        for block in self.blocks(path, format_, with_labels=True, label_column=label_column):
+        for block in self.blocks(path, format_, with_labels=True, label_column=label_column, keep=keep):
             n_rows = block.X.shape[0]
             labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(complete_samples(block.Y))
             if labelled.size:
                 Y = csr_array(block.Y[labelled]).astype(np.int8)
-                yield block.X[labelled], Y, n + 1 + labelled, block.position
+                names = [_sample_name(n + i, [cells[i] for cells in block.kept.values()]) for i in labelled.tolist()]
+                yield block.X[labelled], Y, names, block.position
             n, n_labelled = n + n_rows, n_labelled + labelled.size
         if n_labelled == 0:
             exit_with_error(f"{path}: no sample has labels to compare with.")
@@ -60,17 +79,34 @@ class NamedModel:
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
-        Y = self.model.predict(X)
+        with _named_columns():
+            Y = self.model.predict(X)
         if np.ndim(Y) == 1:  # one class per sample
             return np.asarray(Y[:, None] == self.model.classes_)
         return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y).astype(bool)
 
     def predict_scores(self, X: Any) -> NDArray[Any]:
         """Probabilities, or the decision function of a model without probabilities, (n, k)."""
-        if hasattr(self.model, "predict_proba"):
-            return np.asarray(self.model.predict_proba(X))
-        scores = np.asarray(self.model.decision_function(X))
+        with _named_columns():
+            if hasattr(self.model, "predict_proba"):
+                return np.asarray(self.model.predict_proba(X))
+            scores = np.asarray(self.model.decision_function(X))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+@contextmanager
+def _named_columns() -> Iterator[None]:
+    """Silence the warning that arrays have no names: the columns of a file were found by name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        yield
+
+
+def _sample_name(row: int, cells: list[str]) -> str:
+    """The number of a sample, from 1, and the start of each cell."""
+    shown = (" ".join(cell.split()) for cell in cells)
+    shortened = (cell if len(cell) <= _MAX_CELL_LENGTH else f"{cell[:_MAX_CELL_LENGTH]}..." for cell in shown)
+    return " · ".join([str(row + 1), *shortened])
 
 
 def stack_rows(blocks: Sequence[Any]) -> Any:
@@ -96,7 +132,20 @@ def load_model(path: Path, n_jobs: int) -> NamedModel:
         last.set_params(n_jobs=n_jobs)
     features = stored_feature_names(model)  # of the samples, not of what a pipeline makes of them
     features = range(number_of_features(model) or 0) if features is None else features
-    return NamedModel(model, tuple(map(str, features)), tuple(map(str, known_label_names(model))))
+    labels = tuple(map(str, known_label_names(model)))
+    encoder = getattr(model, "encoder_", None)  # of a model that is no pipeline
+    return NamedModel(model, tuple(map(str, features)), labels, _column_formats(model, encoder), encoder)
+
+
+def _column_formats(model: Any, encoder: Any) -> dict[str, Any] | None:
+    """How the columns of tables are read; by the kinds of the encoder if the model was not trained on a file."""
+    if getattr(model, "column_formats_", None) is not None or encoder is None:
+        return getattr(model, "column_formats_", None)
+    from sdgs.datasets import ColumnFormat
+
+    kinds = {"number": "number", "list": "list"}
+    columns = [column for column in encoder.columns_ if column.kind != "drop"]
+    return {column.name: ColumnFormat(kinds.get(column.kind, "text")) for column in columns}
 
 
 def load_sdgs_model(path: Path, n_jobs: int, purpose: str) -> NamedModel:
@@ -146,11 +195,11 @@ def print_fitted_parameters(model: Any) -> None:
         print_sentences(f"{origin}: {', '.join(values)}")
 
 
-def changed_parameters(model: Any) -> dict[str, str]:
-    """The parameters that differ from their defaults, as text, without the number of threads."""
+def changed_parameters(model: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults, without the number of threads."""
     defaults = {name: parameter.default for name, parameter in inspect.signature(type(model)).parameters.items()}
     values = model.get_params(deep=False).items()
-    return {name: repr(value) for name, value in values if name != "n_jobs" and repr(value) != repr(defaults[name])}
+    return {name: value for name, value in values if name != "n_jobs" and repr(value) != repr(defaults[name])}
 
 
 def describe_scaling(scaling: str | None) -> str:

@@ -30,16 +30,27 @@ LabelColumn = Annotated[
     str | None, typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
+Text = Annotated[list[str] | None, typer.Option("--text", help="Columns to use as free text: names or patterns.")]
+Category = Annotated[list[str] | None, typer.Option("--category", help="Columns to use as categories.")]
+Number = Annotated[
+    list[str] | None,
+    typer.Option("--number", help="Columns to use as numbers; cells that are not numbers are missing values."),
+]
+Date = Annotated[list[str] | None, typer.Option("--date", help="Columns to use as dates.")]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", help="arff, csv, tsv, parquet or svmlight. Default: by the suffix.")
+    str | None,
+    typer.Option("--format", "-f", help="arff, csv, tsv, parquet, xlsx, jsonl or svmlight. Default: by the suffix."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
+Processes = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of processes; -1 for one per core.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="ARFF, svmlight, CSV or Parquet file, compressed or not; - for standard input.",
+        help="ARFF, svmlight, CSV, Excel, JSON lines or Parquet file, compressed or not; - for standard input.",
         allow_dash=True,
     ),
 ]
@@ -51,6 +62,7 @@ DataHome = Annotated[
     typer.Option(help="Folder with NAME/NAME-train.arff and so on. Default: the folder in SDGS_DATA, then the cache."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Random seed.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 Shape = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH, to draw samples as images. Default: bars.")]
 
 
@@ -64,28 +76,38 @@ def split_names(values: list[str] | None) -> list[str]:
     return [name for text in values or [] for name in split_commas(text)]
 
 
-def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = ()) -> None:
+def check_output(output: Path, *inputs: Path, suffixes: tuple[str, ...] = (), hint: str = "--output") -> None:
     """Reject an output file that cannot be written, has another suffix, or would overwrite an input."""
     if suffixes and (output.suffix.lower() not in suffixes or output.is_dir()):
         *others, last = suffixes
         ending = f"{', '.join(others)} or {last}" if others else last
-        raise typer.BadParameter(f"{output} must be a file that ends in {ending}.", param_hint="--output")
+        raise typer.BadParameter(f"{output} must be a file that ends in {ending}.", param_hint=hint)
     if output.is_dir() or output.resolve() in [path.resolve() for path in inputs]:
-        raise typer.BadParameter(
-            f"{output} is a folder or one of the input files. Name another file.", param_hint="--output"
-        )
+        raise typer.BadParameter(f"{output} is a folder or one of the input files. Name another file.", param_hint=hint)
     if output.exists() and not os.access(output, os.W_OK):
-        raise typer.BadParameter(f"{output} is read-only. Name another file.", param_hint="--output")
+        raise typer.BadParameter(f"{output} is read-only. Name another file.", param_hint=hint)
     if output.exists() and not output.is_file():  # a device or a pipe, which is not replaced
         return
     folder = Path(os.path.realpath(output)).parent if output.is_symlink() else output.parent
     if not folder.is_dir():
-        raise typer.BadParameter(f"the folder {folder} does not exist. Create it first.", param_hint="--output")
+        raise typer.BadParameter(f"the folder {folder} does not exist. Create it first.", param_hint=hint)
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         problem = f"cannot write to the folder {folder} ({error.strerror}). Name another folder."
-        raise typer.BadParameter(problem, param_hint="--output") from None
+        raise typer.BadParameter(problem, param_hint=hint) from None
+
+
+def check_not_existing(output: Path, force: bool) -> None:
+    """Reject a file that exists, unless it is to be replaced.
+
+    For files that cannot be made again from others in a moment: models and data. Pages, pictures and predictions are
+    replaced.
+    """
+    if output.is_file() and not force:
+        raise typer.BadParameter(
+            f"{output} exists. Name another file, or replace it with --force.", param_hint="--output"
+        )
 
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")

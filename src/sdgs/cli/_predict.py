@@ -30,7 +30,7 @@ def predict(
     separator: Annotated[str, typer.Option(help="Separator between labels in CSV.")] = ";",
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Columns of a CSV or Parquet file to copy, such as identifiers: names or patterns."),
+        typer.Option(help="Columns of a table to copy, such as identifiers: names or patterns."),
     ] = None,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,

@@ -28,6 +28,10 @@ def report(
     explained: Annotated[
         int, typer.Option(min=0, max=option.MAX_COUNT, help="Maximum number of samples to explain.")
     ] = 500,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of a table to show beside the number of a sample: names or patterns."),
+    ] = None,
     label_column: option.LabelColumn = None,
     format: option.Format = None,  # noqa: A002
     jobs: option.Jobs = -1,
@@ -48,14 +52,14 @@ def report(
     with spinner(f"Reading {file}") as show:
         named = load_sdgs_model(model, jobs, "A report")
         option.check_image_size(size, len(names_for_explanations(named)["feature_names"]))
-        X, Y, numbers = _read_labelled(named, file, format, label_column)
+        X, Y, names = _read_labelled(named, file, format, label_column, option.split_names(keep))
 
         from sdgs.report import fit_compared_methods, write_model_report
 
         compared: dict[str, Any] = {}
         if compare is not None:
             show(f"Fitting other methods to {compare}")
-            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column)[:2])
+            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column, [])[:2])
         show("Explaining samples")
         write_model_report(
             named.model,
@@ -63,7 +67,7 @@ def report(
             Y,
             output,
             **names_for_explanations(named),
-            sample_names=numbers,
+            sample_names=names,
             compared_methods=compared,
             shape=size,
             title=file.name if title is None else title,
@@ -74,8 +78,8 @@ def report(
 
 
 def _read_labelled(
-    named: NamedModel, file: Path, format_: str | None, label_column: str | None
-) -> tuple[Any, Any, list[int]]:
-    """All samples without missing labels: X, Y, and their numbers in the file, from 1."""
-    X, Y, numbers, _ = zip(*named.labelled_blocks(file, format_, label_column), strict=True)
-    return stack_rows(X), stack_rows(Y), [int(number) for block in numbers for number in block]
+    named: NamedModel, file: Path, format_: str | None, label_column: str | None, keep: list[str]
+) -> tuple[Any, Any, list[str]]:
+    """All samples without missing labels: X, Y, and their names: numbers from 1, and the cells of columns to keep."""
+    X, Y, names, _ = zip(*named.labelled_blocks(file, format_, label_column, keep), strict=True)
+    return stack_rows(X), stack_rows(Y), [name for block in names for name in block]

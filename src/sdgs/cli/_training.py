@@ -1,6 +1,7 @@
 """Fitting a model to a file with labels: what `sdgs fit` and `sdgs audit` share."""
 
 import ast
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 import sdgs
 from sdgs.cli._console import exit_with_error, note, progress_bar
+from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._info import MAX_LABELS
+from sdgs.cli._table_data import TableSamples, TrainingData, fit_encoder, new_encoder
 
 _CONSTANTS = {"none": None, "true": True, "false": False}
-_MAX_LABELS_NAMED = 10
 
 
 def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
@@ -67,16 +69,38 @@ def samples_with_labels(data: Any, file: Path) -> tuple[Any, Any, NDArray[np.int
             f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
             f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
         )
-    for count, problem in (
-        (0, "no sample has these labels, which cannot be learnt"),
-        (len(Y), "all samples have these labels, which carry no information"),
-    ):
-        names = [name for name, n in zip(data.label_names, counts, strict=True) if n == count]
-        if names and len(names) < len(data.label_names):
-            more = " ..." if len(names) > _MAX_LABELS_NAMED else "."
-            note(f"{file}: {problem}: {', '.join(names[:_MAX_LABELS_NAMED])}{more}")
+    note_samples_and_labels(file, data)
     X = data.X if complete.all() else data.X[complete]
     return X, csr_array(Y), np.flatnonzero(complete)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSamples:
+    """Samples to fit a model to: as the model takes them, and as a matrix with names of its columns."""
+
+    samples: Any
+    matrix: Any
+    feature_names: tuple[str, ...]
+    encoder: Any = None
+
+
+def prepare_samples(model: Any, data: TrainingData, X: Any) -> TrainingSamples:
+    """Encode samples of a table, and let the model do the same."""
+    if not isinstance(X, TableSamples):
+        return TrainingSamples(X, X, tuple(data.feature_names))
+    if data.kinds:
+        model.set_params(encode=new_encoder(data))
+    encoder, matrix = fit_encoder(data, X.columns)
+    return TrainingSamples(X.columns, matrix, tuple(map(str, encoder.get_feature_names_out())), encoder)
+
+
+def split_samples(n: int, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to hold out, and the others; drawn at random, in order."""
+    order = np.random.RandomState(seed).permutation(n)
+    n_held_out = round((holdout or 0) * n)
+    if holdout is not None and not 0 < n_held_out < n:
+        exit_with_error(f"--holdout {holdout:g} of {n} samples leaves none to train on or to hold out.")
+    return np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
 
 
 def train(model: Any, X: Any, Y: Any) -> None:

@@ -6,11 +6,13 @@ from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
 from sdgs.datasets.readers._arff import load_arff
+from sdgs.datasets.readers._column_format import ColumnFormat
 from sdgs.datasets.readers._formats import FORMATS
 from sdgs.datasets.readers._label_lists import LabelGuess
 from sdgs.datasets.readers._mulan_meka import load_meka, load_mulan, read_label_hierarchy
+from sdgs.datasets.readers._raw_table import Table, read_table
 from sdgs.datasets.readers._read import guess_labels, read
-from sdgs.datasets.readers._read_blocks import Block, read_blocks
+from sdgs.datasets.readers._read_blocks import Block, read_blocks, read_table_blocks
 from sdgs.datasets.readers._svmlight import load_svmlight
 from sdgs.datasets.registry._local_files import check, fetch, find, load
 from sdgs.datasets.registry._paper_datasets import REGISTRY
@@ -19,12 +21,14 @@ __all__ = [
     "FORMATS",
     "REGISTRY",
     "Block",
+    "ColumnFormat",
     "CompositeDigits",
     "DataFileError",
     "Dataset",
     "LabelGuess",
     "LabelSubspaces",
     "Statistics",
+    "Table",
     "Tickets",
     "check",
     "fetch",
@@ -41,5 +45,7 @@ __all__ = [
     "read",
     "read_blocks",
     "read_label_hierarchy",
+    "read_table",
+    "read_table_blocks",
     "tickets_path",
 ]

@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._statistics import Statistics, complete_samples, dataset_statistics
+from sdgs.datasets.readers._column_selection import join_names
 
+_MAX_LABELS_SHOWN = 6
 MAX_LABEL_ENTRIES = 1 << 29  # one byte each
 
 
@@ -38,6 +41,32 @@ class Dataset:
     label_names: tuple[str, ...]
     name: str = ""
     dropped: tuple[tuple[str, str], ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name!r}: {self._sizes()}>"
+
+    def __str__(self) -> str:
+        """Sizes, the first names, missing values, and the columns that were dropped."""
+        lines = [f"{self.name or 'Dataset'}: {self._sizes()}", f"features: {join_names(self.feature_names)}"]
+        if self.Y is None:
+            lines.append("labels: all are missing" if self.label_names else "labels: none")
+        else:
+            counts = np.nansum(self.Y, axis=0)
+            largest = np.argsort(-counts, kind="stable")
+            shown = ", ".join(f"{self.label_names[i]!r} ({counts[i]:.0f})" for i in largest[:_MAX_LABELS_SHOWN])
+            more = f" and {len(counts) - _MAX_LABELS_SHOWN} more" if len(counts) > _MAX_LABELS_SHOWN else ""
+            lines.append(f"labels, with their samples: {shown}{more}")
+        missing = np.isnan(self.X.data if issparse(self.X) else self.X).sum() / max(np.prod(self.X.shape), 1)
+        n_incomplete = 0 if self.Y is None else int((~complete_samples(self.Y)).sum())
+        lines.append(f"missing: {100 * missing:.1f} % of the values, labels of {n_incomplete:,} samples")
+        if self.dropped:
+            lines.append(f"not features: {join_names([name for name, _ in self.dropped])}")
+        return "\n".join(lines)
+
+    def _sizes(self) -> str:
+        n, p = self.X.shape
+        form = "sparse" if issparse(self.X) else "dense"
+        return f"{n:,} samples, {p:,} features ({form}), {len(self.label_names):,} labels"
 
     def statistics(self) -> Statistics:
         """The statistics of a data set that the paper gives, and a few more. All labels must be known."""

@@ -22,6 +22,7 @@ from sdgs._utils._validation import (
     is_data_frame,
     is_plain_array,
     reject_huge_integers,
+    reject_label_lists,
     reject_masked,
     unwrap_labels,
 )
@@ -114,6 +115,7 @@ class LabelTarget(SavingMixin):
         """The target as a label matrix; its form is stored for ``predict``."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        reject_label_lists(y, "y")
         check_consistent_length(X, y)
         is_frame = is_data_frame(y)
         self._label_columns = y.dtypes if is_frame else None  # a Series: names and dtypes

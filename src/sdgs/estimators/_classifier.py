@@ -96,12 +96,18 @@ class SDGSClassifier(SDGSModel):
 
         - dense, some feature negative in more than 20 % of its entries: ``"columns"``;
         - other dense samples: ``"rows"``, which suits sums such as images, unless ``"columns"`` is better by 5 points
-          of F1 in a preview, as for measurements in different units;
+          of F1 in a preview, as for measurements in different units. If a single column has more than half of the sum
+          of squares it is the other way round;
         - sparse and complete: ``"idf"`` or ``"rows"``, whichever is better in the preview;
         - sparse with missing entries: ``"rows"``.
 
         The preview is a cross-validated ridge regression on the samples alone. With ``readout="norm"`` there is no
-        preview: ``"rows"`` for dense and ``"idf"`` for sparse samples.
+        preview: the first of these for dense, and ``"idf"`` for sparse samples.
+    encode : "auto", TableEncoder or None, default="auto"
+        How a DataFrame with text, categories or dates becomes numbers. ``"auto"``: by a
+        :class:`sdgs.preprocessing.TableEncoder` if it has a column that is neither numbers nor booleans, else it is
+        taken as it is. A ``TableEncoder`` with other parameters is cloned, and encodes any ``X``. None: only numbers
+        are taken. See docs/tables.md.
     solver : {"brp", "svd"}, default="brp"
         Bilateral random projections, or exact singular vectors: see :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -147,7 +153,12 @@ class SDGSClassifier(SDGSModel):
     out_of_fold_rows_ : ndarray of shape (m,)
         Which training samples these are, ascending: all of up to 10,000 samples; of more, or with more than 150
         labels, those that cross-validation predicts, see Notes. Only with ``readout="ridge"``.
+    encoder_ : TableEncoder or None
+        The fitted encoder of a table. Explanations, ``components_`` and ``transform`` are then in terms of its
+        features, ``encoder_.get_feature_names_out()``. Methods take tables like that of ``fit``, or arrays that
+        ``encoder_.transform`` returned.
     n_features_in_ : int
+        Number of columns of ``X``.
     feature_names_in_ : ndarray of str
         Only if ``X`` was a DataFrame with string column names.
 
@@ -210,6 +221,7 @@ class SDGSClassifier(SDGSModel):
         at_least_one: bool | str = "auto",
         cv: int = 3,
         scaling: str | None = "auto",
+        encode: Any = "auto",
         solver: str = "brp",
         max_iter: int = 100,
         tol: float = 1e-2,
@@ -231,6 +243,7 @@ class SDGSClassifier(SDGSModel):
         self.at_least_one = at_least_one
         self.cv = cv
         self.scaling = scaling
+        self.encode = encode
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol

@@ -69,7 +69,7 @@ class SDGSClassifierCV(SDGSModel):
     n_landmarks : int or "auto", default="auto"
         Maximum number of landmarks of a kernel. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000], for
         large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
-    residual_size, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
+    residual_size, encode, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, one line per candidate on standard error.
@@ -92,7 +92,7 @@ class SDGSClassifierCV(SDGSModel):
     out_of_fold_probabilities_, out_of_fold_rows_
         As for :class:`SDGSClassifier`, of the averaged candidates; with more than ``max_rows`` samples, of those that
         they were evaluated on again.
-    classes_, n_features_in_, feature_names_in_
+    classes_, encoder_, n_features_in_, feature_names_in_
         As for :class:`SDGSClassifier`.
 
     Examples
@@ -114,6 +114,7 @@ class SDGSClassifierCV(SDGSModel):
         gammas: float | Sequence[float | None] | str | None = "auto",
         penalties: float | Sequence[float] = defaults.PENALTIES,
         scaling: str | None = "auto",
+        encode: Any = "auto",
         n_averaged: int = 3,
         budget: float | None = 10,
         time_limit: float | None = None,
@@ -138,6 +139,7 @@ class SDGSClassifierCV(SDGSModel):
         self.gammas = gammas
         self.penalties = penalties
         self.scaling = scaling
+        self.encode = encode
         self.n_averaged = n_averaged
         self.budget = budget
         self.time_limit = time_limit

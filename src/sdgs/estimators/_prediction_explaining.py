@@ -167,7 +167,7 @@ class PredictionExplainingMixin:
         scaler = self.scaler_
         return PredictionTerms(
             label_names_of(self, label_names, len(self.components_)),
-            feature_names_of(self, feature_names, self.n_features_in_),
+            feature_names_of(self, feature_names, self.components_[0].shape[1]),
             tuple(self._pipelines),
             self._calibration,
             self._decision,

@@ -22,6 +22,7 @@ from sdgs._utils._validation import (
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
 from sdgs.readout._calibration import fit_calibration, label_probabilities
@@ -38,6 +39,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    EncodingMixin,
     AuditingMixin,
     ExplainingMixin,
     PredictionExplainingMixin,
@@ -74,6 +76,7 @@ class SDGSModel(
     @with_callbacks  # type: ignore[untyped-decorator]
     @blas_on_one_thread()
     def _validate_and_fit(self, X: Any, y: Any) -> None:
+        self._check_encode_of(X)
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
             callback_context = self._init_callback_context(max_subtasks=2)
@@ -87,7 +90,9 @@ class SDGSModel(
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
 
     def _fit(self, X: Any, labels: Any) -> None:
-        """``X`` is an array, or the samples of a distributed one."""
+        """``X`` is an array, or the samples of a distributed one, which are not encoded."""
+        if isinstance(X, Samples):
+            self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
@@ -210,6 +215,7 @@ class SDGSModel(
 
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
+        self._check_encode()
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sdgs.metrics import _probability_metrics as probability
 from sdgs.metrics import _ranking_metrics as ranking
 from sdgs.metrics import _set_metrics as sets
-from sdgs.metrics._metric_inputs import SampleSums, check_pair, check_probabilities, check_sample_weight, check_scores
+from sdgs.metrics._metric_inputs import SampleSums, check_pair, check_probabilities, check_sample_weight
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,14 @@ def metric_sums(
     Y_true: Any, Y_pred: Any, scores: Any, measures: str | Iterable[str], options: Mapping[str, Any]
 ) -> dict[str, SampleSums]:
     """The five metrics and ``measures`` as functions of sums over samples."""
-    inputs: dict[str, tuple[Any, Any]] = {"labels": check_pair(Y_true, Y_pred)}
+    inputs: dict[str, tuple[Any, ...]] = {"labels": check_pair(Y_true, Y_pred)}
     names = {name: find_metric(name) for name in (*METRICS, *_asked(measures, scores, inputs["labels"][0].shape[1]))}
     used = {metric.uses for metric in names.values()}
     if scores is None and used != {"labels"}:
         without = [name for name, metric in names.items() if metric.uses != "labels"]
         raise ValueError(f"{', '.join(without)}: pass scores, such as predict_proba(X), to compute this.")
     if "scores" in used:
-        inputs["scores"] = check_scores(Y_true, scores, name="scores")
+        inputs["scores"] = (ranking.check_ranking(Y_true, scores, name="scores"),)
     if "probabilities" in used:
         inputs["probabilities"] = check_probabilities(Y_true, scores)
     return {
@@ -202,8 +202,15 @@ def _asked(measures: str | Iterable[str], scores: Any, n_labels: int) -> list[st
     ]
 
 
-def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
+def evaluate_labels(Y_true: Any, Y_pred: Any, *, sample_weight: Any = None) -> dict[str, NDArray[Any]]:
     """Metrics per label: number of samples with the label, number predicted, precision, recall and F1.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n, k)
+        True and predicted labels, 0 or 1.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the samples; the numbers are then sums of weights.
 
     Returns
     -------
@@ -218,7 +225,12 @@ def evaluate_labels(Y_true: Any, Y_pred: Any) -> dict[str, NDArray[Any]]:
     array([0.5, 0. ])
     """
     true, pred = check_pair(Y_true, Y_pred)
-    both, samples, predicted = true.multiply(pred).sum(axis=0), true.sum(axis=0), pred.sum(axis=0)
+    counted = (true.multiply(pred), true, pred)
+    if sample_weight is None:
+        both, samples, predicted = (labels.sum(axis=0) for labels in counted)
+    else:
+        weights = check_sample_weight(sample_weight, true.shape[0])
+        both, samples, predicted = (labels.T @ weights for labels in counted)
     with np.errstate(invalid="ignore"):
         return {
             "samples": samples,

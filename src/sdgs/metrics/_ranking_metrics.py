@@ -1,9 +1,7 @@
-"""Metrics of scores that rank the labels of each sample. The definitions are in the docstring of the package.
+"""Metrics of scores that rank the labels of each sample. The definitions are in the docstring of the package."""
 
-Entries of ``first`` and ``last`` are the first and the last rank that a label may have, from 1: they differ where
-scores are equal.
-"""
-
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,57 @@ from sdgs.metrics._metric_inputs import Floats, SampleSums, check_scores, check_
 Bools = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Which labels are relevant, their scores, and their ranks, which several metrics share.
+
+    Attributes
+    ----------
+    true, scores : ndarray of shape (n, k)
+    first, last : ndarray of shape (n, k)
+        The first and the last rank that a label may have, from 1: they differ where scores are equal.
+    last_among_relevant : ndarray of shape (n, k)
+        For relevant labels, the last rank if the others are left out.
+    """
+
+    true: Bools
+    scores: Floats
+
+    @cached_property
+    def first(self) -> NDArray[np.intp]:
+        return np.asarray(rankdata(-self.scores, method="min", axis=1), dtype=np.intp)
+
+    @cached_property
+    def last(self) -> NDArray[np.intp]:
+        return np.asarray(rankdata(-self.scores, method="max", axis=1), dtype=np.intp)
+
+    @cached_property
+    def last_among_relevant(self) -> NDArray[np.intp]:
+        relevant = np.where(self.true, -self.scores, np.inf)
+        return np.asarray(rankdata(relevant, method="max", axis=1), dtype=np.intp)
+
+    @property
+    def n_true(self) -> NDArray[np.intp]:
+        return np.asarray(self.true.sum(axis=1))
+
+    def mean_weights(self, weights: Floats) -> Floats:
+        """The weights of the first ranks, for each label the mean over the ranks that it may have."""
+        totals = np.append(0.0, np.cumsum(weights))
+        before, up_to = np.minimum(self.first - 1, weights.size), np.minimum(self.last, weights.size)
+        return np.asarray((totals[up_to] - totals[before]) / (self.last - self.first + 1))
+
+
+def check_ranking(y_true: Any, y_score: Any, *, name: str = "y_score") -> Ranking:
+    """The ranking of valid labels and scores."""
+    return Ranking(*check_scores(y_true, y_score, name=name))
+
+
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Mean share of the pairs of a relevant and an irrelevant label that are ranked wrongly or equally.
 
     Smaller is better. It is scikit-learn's ``label_ranking_loss``: samples with no or all labels count as 0.
     """
-    return ranking_loss_sums(*check_scores(y_true, y_score)).value(sample_weight)
+    return ranking_loss_sums(check_ranking(y_true, y_score)).value(sample_weight)
 
 
 def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
@@ -31,7 +74,7 @@ def one_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     If several labels are first, a sample counts as the share of these that are not relevant. Samples without labels
     count as 0.
     """
-    return one_error_sums(*check_scores(y_true, y_score)).value(sample_weight)
+    return one_error_sums(check_ranking(y_true, y_score)).value(sample_weight)
 
 
 def coverage(y_true: Any, y_score: Any, *, count_from: int = 0, sample_weight: Any = None) -> float:
@@ -41,7 +84,7 @@ def coverage(y_true: Any, y_score: Any, *, count_from: int = 0, sample_weight: A
     ``coverage_error``. Labels with equal scores have the last of their ranks. Samples without labels count as 0.
     """
     start = check_choice(count_from, "count_from", (0, 1))
-    return coverage_sums(*check_scores(y_true, y_score), count_from=start).value(sample_weight)
+    return coverage_sums(check_ranking(y_true, y_score), count_from=start).value(sample_weight)
 
 
 def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
@@ -49,7 +92,7 @@ def label_ranking_average_precision(y_true: Any, y_score: Any, *, sample_weight:
 
     It is scikit-learn's ``label_ranking_average_precision_score``: samples with no or all labels count as 1.
     """
-    return average_precision_sums(*check_scores(y_true, y_score)).value(sample_weight)
+    return average_precision_sums(check_ranking(y_true, y_score)).value(sample_weight)
 
 
 def precision_at_k(y_true: Any, y_score: Any, *, k: int = 1, sample_weight: Any = None) -> float:
@@ -57,7 +100,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 1, sample_weight: Any 
 
     Where scores are equal it is the mean over all orders. Samples without labels count as 0.
     """
-    return precision_at_sums(*check_scores(y_true, y_score), k=k).value(sample_weight)
+    return precision_at_sums(check_ranking(y_true, y_score), k=k).value(sample_weight)
 
 
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = None) -> float:
@@ -65,7 +108,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any = Non
 
     Where scores are equal it is the mean over all orders. Samples without labels count as 0.
     """
-    return ndcg_at_sums(*check_scores(y_true, y_score), k=k).value(sample_weight)
+    return ndcg_at_sums(check_ranking(y_true, y_score), k=k).value(sample_weight)
 
 
 def propensity_scored_precision_at_k(
@@ -92,8 +135,8 @@ def propensity_scored_precision_at_k(
     -------
     float
     """
-    true, scores = check_scores(y_true, y_score)
-    return propensity_precision_sums(true, scores, k=k, propensities=propensities).value(sample_weight)
+    ranking = check_ranking(y_true, y_score)
+    return propensity_precision_sums(ranking, k=k, propensities=propensities).value(sample_weight)
 
 
 def propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Floats:
@@ -127,78 +170,59 @@ def propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Floats:
     return np.asarray(1 / (1 + c * (counts + b) ** -a))
 
 
-def ranking_loss_sums(true: Bools, scores: Floats) -> SampleSums:
+def ranking_loss_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`ranking_loss`."""
-    n_true = true.sum(axis=1)
-    wrong = np.where(true, _last_rank(scores) - _rank_among_relevant(true, scores), 0).sum(axis=1)
-    return mean_of(wrong / np.maximum(n_true * (true.shape[1] - n_true), 1))
+    n_true = ranking.n_true
+    wrong = np.where(ranking.true, ranking.last - ranking.last_among_relevant, 0).sum(axis=1)
+    return mean_of(wrong / np.maximum(n_true * (ranking.true.shape[1] - n_true), 1))
 
 
-def one_error_sums(true: Bools, scores: Floats) -> SampleSums:
+def one_error_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`one_error`."""
-    first = scores == scores.max(axis=1, keepdims=True)
-    shares = (first & ~true).sum(axis=1) / first.sum(axis=1)
-    return mean_of(np.where(true.any(axis=1), shares, 0.0))
+    first = ranking.scores == ranking.scores.max(axis=1, keepdims=True)
+    shares = (first & ~ranking.true).sum(axis=1) / first.sum(axis=1)
+    return mean_of(np.where(ranking.n_true == 0, 0.0, shares))
 
 
-def coverage_sums(true: Bools, scores: Floats, *, count_from: int) -> SampleSums:
+def coverage_sums(ranking: Ranking, *, count_from: int) -> SampleSums:
     """Of :func:`coverage`."""
-    deepest = np.where(true, _last_rank(scores), 0).max(axis=1)
+    deepest = np.where(ranking.true, ranking.last, 0).max(axis=1)
     return mean_of(np.maximum(deepest + count_from - 1, 0).astype(np.float64))
 
 
-def average_precision_sums(true: Bools, scores: Floats) -> SampleSums:
+def average_precision_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`label_ranking_average_precision`."""
-    n_true = true.sum(axis=1)
-    shares = np.where(true, _rank_among_relevant(true, scores) / _last_rank(scores), 0).sum(axis=1)
+    n_true = ranking.n_true
+    shares = np.where(ranking.true, ranking.last_among_relevant / ranking.last, 0).sum(axis=1)
     return mean_of(np.where(n_true == 0, 1.0, shares / np.maximum(n_true, 1)))
 
 
-def precision_at_sums(true: Bools, scores: Floats, *, k: int) -> SampleSums:
+def precision_at_sums(ranking: Ranking, *, k: int) -> SampleSums:
     """Of :func:`precision_at_k`."""
-    included = _mean_weight(scores, np.ones(_check_k(k, scores)))
-    return mean_of((included * true).sum(axis=1) / k)
+    included = ranking.mean_weights(np.ones(_check_k(k, ranking)))
+    return mean_of((included * ranking.true).sum(axis=1) / k)
 
 
-def ndcg_at_sums(true: Bools, scores: Floats, *, k: int) -> SampleSums:
+def ndcg_at_sums(ranking: Ranking, *, k: int) -> SampleSums:
     """Of :func:`ndcg_at_k`."""
-    discounts = 1 / np.log2(np.arange(2, _check_k(k, scores) + 2))
-    gain = (_mean_weight(scores, discounts) * true).sum(axis=1)
-    best = np.append(0.0, np.cumsum(discounts))[np.minimum(true.sum(axis=1), k)]
+    discounts = 1 / np.log2(np.arange(2, _check_k(k, ranking) + 2))
+    gain = (ranking.mean_weights(discounts) * ranking.true).sum(axis=1)
+    best = np.append(0.0, np.cumsum(discounts))[np.minimum(ranking.n_true, k)]
     return mean_of(np.where(best == 0, 0.0, gain / np.where(best == 0, 1.0, best)))
 
 
-def propensity_precision_sums(true: Bools, scores: Floats, *, k: int, propensities: Any) -> SampleSums:
+def propensity_precision_sums(ranking: Ranking, *, k: int, propensities: Any) -> SampleSums:
     """Of :func:`propensity_scored_precision_at_k`."""
-    k = _check_k(k, scores)
-    gains = true / _check_propensities(propensities, true)
-    reached = (_mean_weight(scores, np.ones(k)) * gains).sum(axis=1)
+    k = _check_k(k, ranking)
+    gains = ranking.true / _check_propensities(propensities, ranking.true)
+    reached = (ranking.mean_weights(np.ones(k)) * gains).sum(axis=1)
     possible = -np.partition(-gains, k - 1, axis=1)[:, :k].sum(axis=1)
     return SampleSums(np.stack([reached, possible], axis=1), ratio_of_two)
 
 
-def _last_rank(scores: Floats) -> Floats:
-    """For each label the number of labels with at least its score."""
-    return np.asarray(rankdata(-scores, method="max", axis=1))
-
-
-def _rank_among_relevant(true: Bools, scores: Floats) -> Floats:
-    """For each relevant label the number of relevant labels with at least its score."""
-    return np.asarray(rankdata(np.where(true, -scores, np.inf), method="max", axis=1))
-
-
-def _mean_weight(scores: Floats, weights: Floats) -> Floats:
-    """The weights of the first ranks, for each label the mean over the ranks that it shares with equal scores."""
-    first, last = rankdata(-scores, method="min", axis=1).astype(np.intp), _last_rank(scores).astype(np.intp)
-    totals = np.append(0.0, np.cumsum(weights))
-    return np.asarray(
-        (totals[np.minimum(last, weights.size)] - totals[np.minimum(first - 1, weights.size)]) / (last - first + 1)
-    )
-
-
-def _check_k(k: Any, scores: Floats) -> int:
-    if check_int(k, "k", minimum=1) > scores.shape[1]:
-        raise ValueError(f"k must be at most the number of labels, {scores.shape[1]}, got {k}.")
+def _check_k(k: Any, ranking: Ranking) -> int:
+    if check_int(k, "k", minimum=1) > ranking.true.shape[1]:
+        raise ValueError(f"k must be at most the number of labels, {ranking.true.shape[1]}, got {k}.")
     return int(k)
 
 

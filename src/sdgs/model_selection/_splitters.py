@@ -272,7 +272,7 @@ class MultilabelStratifiedShuffleSplit(BaseShuffleSplit):
         room = np.array([test.size, train.size, Y.shape[0] - test.size - train.size])
         room = room if room[2] else room[:2]
         if codes is not None:
-            _check_enough(2, int(codes.max()) + 1, has_groups=True)
+            _check_enough(room.size, int(codes.max()) + 1, has_groups=True)
         rng = check_random_state(check_seed(self.random_state))
         for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_splits).tolist():
             folds = stratify(Y, room, seed=seed, order=self.order, groups=codes)
@@ -367,5 +367,5 @@ def _check_enough(n_splits: int, n_units: int, has_groups: bool) -> None:
     if n_units < n_splits:
         raise ValueError(
             f"There are {n_units} {'groups' if has_groups else 'samples'}, which is fewer than the {n_splits} parts to "
-            "split into. Choose fewer folds."
+            "split into. Choose fewer."
         )

@@ -2,7 +2,11 @@
 
 import heapq
 
+import numpy as np
+
 from sdgs._utils._numba import jit_cached
+
+NONE = np.iinfo(np.int64).min  # less than any room
 
 
 @jit_cached
@@ -13,9 +17,10 @@ def assign_folds(indptr, labels, counts, label_indptr, label_units, sizes, wante
     them; ``label_indptr`` and ``label_units`` list the units of each label in the order in which they are assigned.
     ``sizes`` holds the samples per unit. ``wanted`` (labels, folds) and ``room`` (folds) are reduced by what is
     assigned; ``n_spare`` folds take one sample more than their room. ``draws``, one per unit in [0, 1), break ties.
-    ``folds`` begins as -1.
+    ``folds`` begins as -1. If there are enough units, no fold stays empty.
     """
-    n_labels = wanted.shape[0]
+    n_labels, n_units_left, n_empty = wanted.shape[0], sizes.size, room.size
+    n_units = np.zeros(room.size, np.int64)  # in each fold
     n_left = label_indptr[1:] - label_indptr[:-1]  # units without a fold, of each label
     n_queued = n_left.copy()  # the smallest number with which a label is in the queue
     queue = [n_left[j] * n_labels + j for j in range(n_labels) if n_left[j] > 0]
@@ -30,8 +35,12 @@ def assign_folds(indptr, labels, counts, label_indptr, label_units, sizes, wante
             unit = label_units[position]
             if folds[unit] >= 0:
                 continue
-            fold = _choose_fold(wanted[rarest], room, n_spare, sizes[unit], draws[unit])
+            only_empty = n_empty > 0 and n_units_left <= n_empty
+            fold = _choose_fold(wanted[rarest], room, n_spare, sizes[unit], draws[unit], n_units, only_empty)
             n_spare -= _take_room(fold, sizes[unit], room)
+            n_empty -= n_units[fold] == 0
+            n_units[fold] += 1
+            n_units_left -= 1
             folds[unit] = -2 - fold  # marks the units that are assigned for this label
             for entry in range(indptr[unit], indptr[unit + 1]):
                 wanted[labels[entry], fold] -= counts[entry]
@@ -49,31 +58,38 @@ def assign_folds(indptr, labels, counts, label_indptr, label_units, sizes, wante
     equally = 0.0 * room
     for unit in range(sizes.size):
         if folds[unit] < 0:
-            fold = _choose_fold(equally, room, n_spare, sizes[unit], draws[unit])
+            only_empty = n_empty > 0 and n_units_left <= n_empty
+            fold = _choose_fold(equally, room, n_spare, sizes[unit], draws[unit], n_units, only_empty)
             n_spare -= _take_room(fold, sizes[unit], room)
+            n_empty -= n_units[fold] == 0
+            n_units[fold] += 1
+            n_units_left -= 1
             folds[unit] = fold
 
 
 @jit_cached
-def _choose_fold(wanted, room, n_spare, size, draw):
+def _choose_fold(wanted, room, n_spare, size, draw, n_units, only_empty):
     """Of the folds with room those that want the label most, of these those with most room, of these a random one.
 
-    If no fold has room for the unit, those with most room are considered.
+    If no fold has room for the unit, those with most room are considered. With ``only_empty`` folds that have a unit
+    are not considered.
     """
-    extra = 1 if n_spare > 0 else 0
-    most_room = room.max()
-    limit = size - extra if most_room + extra >= size else most_room
-    n_tied, best = 0, 0
+    extra, most_room = 1 if n_spare > 0 else 0, NONE
     for f in range(room.size):
-        if room[f] < limit:
+        if not only_empty or n_units[f] == 0:
+            most_room = max(most_room, room[f])
+    limit = size - extra if most_room + extra >= size else most_room
+    n_tied, best = 0, -1
+    for f in range(room.size):
+        if room[f] < limit or (only_empty and n_units[f] > 0):
             continue
-        if n_tied == 0 or wanted[f] > wanted[best] or (wanted[f] == wanted[best] and room[f] > room[best]):
+        if best < 0 or wanted[f] > wanted[best] or (wanted[f] == wanted[best] and room[f] > room[best]):
             best, n_tied = f, 1
         elif wanted[f] == wanted[best] and room[f] == room[best]:
             n_tied += 1
     n_skipped = int(draw * n_tied)
     for f in range(best, room.size):
-        if wanted[f] == wanted[best] and room[f] == room[best]:
+        if wanted[f] == wanted[best] and room[f] == room[best] and (not only_empty or n_units[f] == 0):
             if n_skipped == 0:
                 return f
             n_skipped -= 1

@@ -213,7 +213,7 @@ class CheckedArrays:
         self.n_bytes = sum(array.nbytes for array in arrays.values())
 
     def take(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> Array:
-        """An array of floats (``kind`` "f"), integers ("i") or either ("fi"); None in ``shape`` is any number."""
+        """An array of floats (``kind`` "f"), integers ("i"), bytes ("u") or some of them; None is any number."""
         array = self._remaining.pop(name, None)
         if array is None:
             raise ValueError(f"the array {name} is missing.")

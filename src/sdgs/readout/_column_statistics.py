@@ -37,6 +37,14 @@ class ColumnStatistics:
         return int(self.nonzero.sum()) < MOSTLY_ZERO_SHARE * self.n_samples * self.nonzero.size
 
     @property
+    def largest_share(self) -> float:
+        """The share of the column with the largest squares in the sum of squares of all; 0 if all are zero."""
+        with np.errstate(all="ignore"):
+            size = np.hypot(np.sqrt(np.where(self.observed > 0, self.variance, 0.0)), self.mean)
+            relative = size / size.max()
+            return float(1 / np.square(relative).sum()) if size.max() > 0 else 0.0
+
+    @property
     def finite_variance(self) -> bool:
         """Whether no variance overflows in the precision of X."""
         with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ from sdgs._utils._array_api import namespace, on_host, to_device_of
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._row_norms import unit_rows
 from sdgs.readout._column_statistics import ColumnStatistics
-from sdgs.selection._defaults import NEGATIVE_SHARE
+from sdgs.selection._defaults import MAX_COLUMN_SHARE, NEGATIVE_SHARE
 
 Array = NDArray[np.floating[Any]]
 SCALINGS = ("rows", "columns", "idf", None)
@@ -126,11 +126,14 @@ def suitable_scalings(statistics: ColumnStatistics) -> tuple[str, ...]:
     """Scalings that may suit the samples, the most likely one first.
 
     Counts and images are sums of non-negative parts, and centring would destroy that; negative entries in them are
-    corrupted ones. Measurements in different units must be standardised; a column that is often negative is one.
+    corrupted ones. Measurements in different units must be standardised; a column that is often negative is one, and
+    one column that outweighs all others is probably in another unit.
     Weighting rare words more than frequent ones helps on most text, but not on all.
     """
     if statistics.sparse:
         return ("rows",) if statistics.missing else ("idf", "rows")
     if (statistics.negative / np.maximum(statistics.observed, 1)).max() > NEGATIVE_SHARE:
         return ("columns",)
-    return ("rows", "columns") if statistics.finite_variance else ("rows",)
+    if not statistics.finite_variance:
+        return ("rows",)
+    return ("columns", "rows") if statistics.largest_share > MAX_COLUMN_SHARE else ("rows", "columns")

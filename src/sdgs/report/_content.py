@@ -29,6 +29,7 @@ from sdgs.report._label_marks import choose_samples, values_of_marks
 from sdgs.report._label_reasons import labels_of_training_samples
 from sdgs.report._packed_labels import MIN_STEP, N_STEPS, encode_base64, pack_labels
 from sdgs.report._page_values import FeatureNames
+from sdgs.report._summary_tables import calibration_table, chosen_parameters, f1_over_labels
 
 _MAX_MAP_LABELS = 60
 
@@ -98,9 +99,15 @@ def model_content(
     return {
         "title": title,
         "version": __version__,
-        "model": {"name": type(model).__name__, "parameters": _changed_parameters(model)},
+        "model": {
+            "name": type(model).__name__,
+            "parameters": _changed_parameters(model),
+            "chosen": chosen_parameters(model),
+        },
         "data": _statistics(samples, n),
         **_metric_values(samples),
+        "f1_over_labels": f1_over_labels(true, [predicted, *samples.compared.values()]),
+        "calibration": None if samples.probabilities is None else calibration_table(true, samples.probabilities),
         "labels": [str(name) for name in labels],
         "by_label": _by_label(true, predicted),
         "names": None if samples.names is None else [str(name) for name in samples.names],
@@ -163,7 +170,7 @@ def _changed_parameters(model: Any) -> dict[str, str]:
     defaults = type(model)().get_params()
     changed = {
         name: value
-        for name, value in model.get_params().items()
+        for name, value in model.get_params(deep=False).items()
         if name != "n_jobs" and repr(value) != repr(defaults[name])
     }
     return {str(name): str(value) for name, value in {**changed, **getattr(model, "best_params_", {})}.items()}

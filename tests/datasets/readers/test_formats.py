@@ -24,7 +24,7 @@ def test_the_format_is_known_from_the_suffix(write_file, suffix, expected, compr
 
 def test_a_given_format_is_used_whatever_the_name(write_file):
     assert detect_format(write_file("", "data.csv"), "arff") == "arff"
-    with pytest.raises(DataFileError, match="format must be one of arff, csv, tsv, parquet, svmlight; got 'xls'"):
+    with pytest.raises(DataFileError, match="must be one of arff, csv, tsv, parquet, xlsx, jsonl, svmlight; got 'xls'"):
         detect_format(write_file("", "data.csv"), "xls")
     with pytest.raises(DataFileError, match=r"data\.xls: the format is not known from the name"):
         detect_format(write_file("", "data.xls"), None)

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import sdgs
 from sdgs import ModelFileError, SDGSClassifier, SDGSClassifierCV
-from sdgs.datasets import make_label_subspaces
+from sdgs.datasets import ColumnFormat, make_label_subspaces
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +279,37 @@ def test_names_given_to_save_come_back(tmp_path, data):
     assert not (tmp_path / "other.sdgs").exists()
 
 
+def test_formats_of_columns_come_back(tmp_path, data):
+    model = SDGSClassifier(2, random_state=0).fit(data.X, data.Y)
+    formats = {f"c {i}": ColumnFormat("number", ",", i == 3) for i in range(12)}
+    model.save(tmp_path / "model.sdgs", column_formats=formats)
+    loaded = sdgs.load(tmp_path / "model.sdgs")
+    assert loaded.column_formats_ == formats
+    loaded.save(tmp_path / "again.sdgs")
+    assert list(sdgs.load(tmp_path / "again.sdgs").column_formats_) == list(formats)
+    with pytest.raises(ModelFileError, match="the format of each of its columns"):
+        model.save(tmp_path / "other.sdgs", column_formats={"a": ColumnFormat("number")})
+
+
+FORGED_FORMAT = {"kind": "number", "decimal": ".", "others_missing": False}
 FORGERIES = {
+    "formats of no columns": (lambda document, _: document.update(column_formats={}), "have no names"),
+    "formats of some columns": (
+        lambda document, _: document.update(column_formats={"a": FORGED_FORMAT}),
+        "does not have the format of each",
+    ),
+    "an unknown kind of column": (
+        lambda document, _: document.update(column_formats={"a": FORGED_FORMAT | {"kind": "code"}}),
+        "kind is one of number, text",
+    ),
+    "a decimal mark that is a list": (
+        lambda document, _: document.update(column_formats={"a": FORGED_FORMAT | {"decimal": [1]}}),
+        "decimal a point or comma",
+    ),
+    "a format with another field": (
+        lambda document, _: document.update(column_formats={"a": FORGED_FORMAT | {"more": 1}}),
+        "must have the fields",
+    ),
     "a parameter of an unknown dtype": (
         lambda document, _: document["parameters"].update(alpha={"numpy": "|O", "value": 1}),
         "dtype",

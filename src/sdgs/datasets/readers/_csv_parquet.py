@@ -3,93 +3,17 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._column_selection import first_repeated
-from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
-from sdgs.datasets.readers._open import BLOCK_BYTES, STDIN, Stream, open_stream, read_lines
+from sdgs.datasets.readers._open import Stream, open_stream, read_lines
+from sdgs.datasets.readers._table_source import RowBlock, TableSource
 
-_BYTES_PER_CELL = 16  # of text, about
 _MAX_CELL_LENGTH = 16 << 20  # characters; the standard library's own limit is too small for long texts
-_DELIMITERS = ",;\t|"
-
-
-@dataclass(frozen=True, eq=False)
-class RowBlock:
-    """Some rows of a table: the cells of each column, as a tuple of str (CSV) or an arrow array (Parquet)."""
-
-    columns: dict[str, Any]
-    line_numbers: Sequence[int]
-    position: int  # bytes of the file read so far
-
-    def features(self, name: str) -> NDArray[np.float64]:
-        """A column as numbers; NaN for missing values."""
-        cells = self.columns[name]
-        return parse_numbers(cells) if isinstance(cells, tuple) else _arrow_numbers(cells, parse_numbers)
-
-    def labels(self, name: str) -> NDArray[np.float64]:
-        """A column of 0 and 1; NaN for missing values."""
-        cells = self.columns[name]
-        values = parse_binary(cells) if isinstance(cells, tuple) else _arrow_numbers(cells, parse_binary)
-        wrong = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
-        if wrong.size:
-            raise BadCellError(int(wrong[0]), f"{values[wrong[0]]:g}", "neither 0 nor 1")
-        return values
-
-    def cells(self, name: str) -> Sequence[Any]:
-        """A column as it is: text in CSV; in Parquet also numbers, lists, and None for missing values."""
-        cells = self.columns[name]
-        return cells if isinstance(cells, tuple) else _python_values(cells)
-
-    def texts(self, name: str) -> list[str]:
-        """A column as text, empty for missing values."""
-        return ["" if cell is None else str(cell) for cell in self.cells(name)]
-
-
-class TableSource:
-    """An open table: the names of its columns, and its rows by blocks."""
-
-    name: str
-    names: tuple[str, ...]
-
-    def __init__(self, block_bytes: int) -> None:
-        self._block_cells = block_bytes // _BYTES_PER_CELL
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[RowBlock]:
-        """All rows, with these columns."""
-        raise NotImplementedError
-
-    def bad_cell(self, error: BadCellError, rows: RowBlock, column: str) -> DataFileError:
-        """The error with the file, line and column."""
-        return DataFileError(
-            f"{self.name}, line {rows.line_numbers[error.row]}, column {column!r}: {abbreviate(error.text)} is "
-            f"{error.problem}. {error.advice}"
-        )
-
-    def check_several_columns(self) -> None:
-        """Raise an error if there is only one column, which means that the delimiter was not recognised."""
-        if len(self.names) == 1:
-            raise DataFileError(
-                f"{self.name}: there is only one column, named {abbreviate(self.names[0])}. Separate columns by a "
-                "comma, a semicolon, a tab or a vertical bar."
-            )
-
-    def _check_names(self) -> None:
-        repeated = first_repeated(filter(None, self.names))
-        if repeated is not None:
-            raise DataFileError(
-                f"{self.name}: two columns are named {repeated!r}. Rename one, because columns are matched by name."
-            )
-        if not any(self.names):
-            raise DataFileError(f"{self.name}: there is no first line with the names of the columns.")
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 class CsvSource(TableSource):
@@ -104,7 +28,9 @@ class CsvSource(TableSource):
             self._n_blank_lines, first = self._n_blank_lines + 1, next(lines, "")
         if not first:
             raise DataFileError(f"{self.name}: the file is empty.")
-        self._reader = csv.reader(chain([first], lines), delimiter=delimiter or _find_delimiter(first), strict=True)
+        self.separator = delimiter or _find_delimiter(first)
+        checked_lines = self._without_nul(chain([first], lines))
+        self._reader = csv.reader(checked_lines, delimiter=self.separator, strict=True)
         self.names = tuple(name.strip() for name in next(self._records())[1])
         if _looks_like_data(self.names):
             raise DataFileError(
@@ -112,6 +38,18 @@ class CsvSource(TableSource):
                 "above it."
             )
         self._check_names()
+
+    def _without_nul(self, lines: Iterator[str]) -> Iterator[str]:
+        for number, line in enumerate(lines, self._n_blank_lines + 1):
+            if "\0" in line:
+                raise DataFileError(f"{self.name}, line {number}: has a NUL character, so it is not text.")
+            yield line
+
+    def notes(self) -> list[str]:
+        return [
+            f"Columns are separated by {_SEPARATORS.get(self.separator, repr(self.separator))}; the encoding is "
+            f"{self._stream.encoding}."
+        ]
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Records that are not empty, with the line where each starts."""
@@ -127,10 +65,18 @@ class CsvSource(TableSource):
         finally:
             csv.field_size_limit(previous_limit)
 
+    def _take(self, records: Iterator[tuple[int, list[str]]], n_rows: int) -> Iterator[tuple[int, list[str]]]:
+        """The next records: so many, or fewer if their text is long."""
+        last = self._stream.n_characters + self._block_bytes
+        for record in islice(records, n_rows):
+            yield record
+            if self._stream.n_characters > last:
+                return
+
     def blocks(self, columns: Sequence[str]) -> Iterator[RowBlock]:
         width, column_of = len(self.names), {name: i for i, name in enumerate(self.names)}
         records = self._records()
-        while block := list(islice(records, max(self._block_cells // width, 1))):
+        while block := list(self._take(records, max(self._block_cells // width, 1))):
             for line, record in block:
                 if len(record) != width:
                     raise DataFileError(
@@ -155,7 +101,7 @@ def _looks_like_data(names: Sequence[str]) -> bool:
 def _find_delimiter(line: str) -> str:
     """The most frequent delimiter; a comma if there is none."""
     unquoted = "".join(line.split('"')[::2])
-    return max(_DELIMITERS, key=unquoted.count)
+    return max(_SEPARATORS, key=unquoted.count)
 
 
 class ParquetSource(TableSource):
@@ -180,6 +126,9 @@ class ParquetSource(TableSource):
         self._size = Path(path).stat().st_size
         self._check_names()
 
+    def notes(self) -> list[str]:
+        return []
+
     def blocks(self, columns: Sequence[str]) -> Iterator[RowBlock]:
         import pyarrow as pa
 
@@ -194,59 +143,3 @@ class ParquetSource(TableSource):
                 done += n
         except (OSError, pa.ArrowException) as error:
             raise DataFileError(f"{self.name}: cannot be read as Parquet ({error}).") from None
-
-
-def _python_values(cells: Any) -> list[Any]:
-    """A column as a list; as text with a number if Python cannot represent a date or a time in it."""
-    import pyarrow as pa
-
-    try:
-        return list(cells.to_pylist())
-    except (OverflowError, ValueError, pa.ArrowException):
-        if not pa.types.is_temporal(cells.type):
-            return [f"({cells.type})"] * len(cells)
-        numbers = cells.view(pa.int64() if cells.type.bit_width == 64 else pa.int32())
-        return [None if number is None else f"{number} ({cells.type})" for number in numbers.to_pylist()]
-
-
-def _arrow_numbers(cells: Any, parse_text: Any) -> NDArray[np.float64]:
-    """A column of numbers or booleans as float64; a column of text by ``parse_text``."""
-    import pyarrow as pa
-
-    type_ = cells.type
-    if pa.types.is_dictionary(type_):
-        cells = cells.dictionary_decode()
-        type_ = cells.type
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
-        return np.asarray(parse_text(tuple("" if cell is None else cell for cell in cells.to_pylist())))
-    if (
-        pa.types.is_boolean(type_)
-        or pa.types.is_integer(type_)
-        or pa.types.is_decimal(type_)
-        or pa.types.is_null(type_)
-    ):
-        cells = cells.cast(pa.float64(), safe=False)
-    elif not pa.types.is_floating(type_):
-        raise BadCellError(0, str(_python_values(cells[:1])[0]), f"of type {type_}, which is not a number")
-    values = np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        raise BadCellError(int(infinite[0]), f"{values[infinite[0]]:g}", "infinite")
-    return values
-
-
-@contextmanager
-def open_table(
-    path: str | Path,
-    format_: str,
-    max_bytes: int | None,
-    block_bytes: int = BLOCK_BYTES,
-) -> Iterator[TableSource]:
-    """Open a CSV, TSV or Parquet file."""
-    if format_ != "parquet":
-        with open_stream(path) as stream:
-            yield CsvSource(stream, "\t" if format_ == "tsv" else None, max_bytes, block_bytes)
-    elif str(path) == STDIN:
-        raise DataFileError("Parquet cannot be read from standard input. Name a file, or use CSV.")
-    else:
-        yield ParquetSource(path, max_bytes, block_bytes)

@@ -5,12 +5,13 @@ from pathlib import Path
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._open import COMPRESSION_SUFFIXES, STDIN, display_name
 
-FORMATS = ("arff", "csv", "tsv", "parquet", "svmlight")
-TABLE_FORMATS = ("csv", "tsv", "parquet")
+FORMATS = ("arff", "csv", "tsv", "parquet", "xlsx", "jsonl", "svmlight")
+TABLE_FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl")
 _FORMAT_OF_SUFFIX = {
     **{f".{name}": name for name in FORMATS},
     **dict.fromkeys((".svm", ".libsvm", ".txt"), "svmlight"),
     ".pq": "parquet",
+    ".ndjson": "jsonl",
 }
 
 
@@ -37,7 +38,9 @@ def detect_format(path: str | Path, given: str | None) -> str:
 def check_is_table(format_: str, path: str | Path, purpose: str) -> None:
     """Raise an error if the format has no named columns of text."""
     if format_ not in TABLE_FORMATS:
-        raise DataFileError(f"{display_name(path)}: {purpose} needs CSV or Parquet.")
+        raise DataFileError(
+            f"{display_name(path)}: {purpose} needs a table: CSV, Parquet, Excel (.xlsx) or JSON lines."
+        )
 
 
 def check_not_stdin(path: str | Path) -> Path:

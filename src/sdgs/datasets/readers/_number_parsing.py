@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 MISSING_WORDS = {"", "?", "na", "n/a", "nan", "null", "none"}
 TRUE_WORDS, FALSE_WORDS = {"1", "yes", "true", "y", "t", "+"}, {"0", "no", "false", "n", "f", "-"}
 _FEATURE_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}  # shorter words may be categories
+MAX_TYPO_SHARE = 0.1  # of a column of numbers; a column with more text is not one
 _NOT_A_NUMBER = "not a number"
+_NOT_BINARY_ADVICE = (
+    "If the column holds names of labels, as in 'calm;sad', name it as the column that lists them (label_column=..., "
+    "on the command line --label-column). Else correct the cell, or leave it empty if the label is not known."
+)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -73,7 +78,7 @@ def parse_binary(cells: Sequence[str]) -> NDArray[np.float64]:
     value_of = {cell: _parse_binary_cell(cell) for cell in set(cells)}
     for row, cell in enumerate(cells):
         if value_of[cell] is None:
-            raise BadCellError(row, cell, "neither 0 nor 1, nor yes or no, nor true or false")
+            raise BadCellError(row, cell, "neither 0 nor 1, nor yes or no, nor true or false", _NOT_BINARY_ADVICE)
     return np.array([value_of[cell] for cell in cells], dtype=np.float64)
 
 

@@ -5,6 +5,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,14 @@ COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BLOCK_BYTES = 2 << 20  # text that is read at a time
 MAX_BYTES = 4 << 30  # after decompression: more than any multi-label file, and a bound on decompression bombs
 _MAX_LINE_LENGTH = 64 << 20
+# Bytes that are not UTF-8 are decoded to these surrogates, which stand for characters of Windows-1252; its five gaps
+# are those of Latin-1.
+_FIRST_ESCAPE, _LAST_ESCAPE = 0xDC80, 0xDCFF
+_ESCAPES = re.compile(f"[{chr(_FIRST_ESCAPE)}-{chr(_LAST_ESCAPE)}]")
+_WINDOWS_1252 = {
+    escape: bytes([escape - 0xDC00]).decode("windows-1252", errors="ignore") or chr(escape - 0xDC00)
+    for escape in range(_FIRST_ESCAPE, _LAST_ESCAPE + 1)
+}
 
 
 def display_name(path: str | Path) -> str:
@@ -31,21 +40,41 @@ class Stream:
     """The bytes of a file. The first bytes, not the name, decide whether it is decompressed, and how."""
 
     def __init__(self, raw: Any, name: str) -> None:
-        self.name, self._counter = name, _CountingReader(raw)
+        self.name, self.n_characters, self._counter = name, 0, _CountingReader(raw)
         file = io.BufferedReader(self._counter, buffer_size=1 << 16)
         first_bytes = file.peek(6)
         decompress = next((open_ for magic, open_ in _DECOMPRESSORS.items() if first_bytes.startswith(magic)), None)
         self.compressed = decompress is not None
         self.file: Any = file if decompress is None else decompress(file)
         self._text: io.TextIOWrapper | None = None
+        self._encoding, self._has_mark, self._n_lines_of_windows_1252 = "UTF-8", False, 0
 
     def text(self) -> io.TextIOWrapper:
-        """The file as text: UTF-16 if it starts with that byte order mark, else UTF-8 with invalid bytes as Latin-1."""
-        marked = self.file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        codecs.register_error("sdgs-latin-1", _decode_latin_1)
-        encoding = "utf-16" if marked else "utf-8-sig"
-        self._text = io.TextIOWrapper(self.file, encoding=encoding, errors="sdgs-latin-1", newline="")
+        """The file as text: UTF-16 if it starts with that byte order mark, else UTF-8; invalid bytes are escaped."""
+        first_bytes = self.file.peek(3)
+        is_utf_16 = first_bytes[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        self._encoding = "UTF-16" if is_utf_16 else "UTF-8"
+        self._has_mark = is_utf_16 or first_bytes[:3] == codecs.BOM_UTF8
+        encoding, errors = ("utf-16", "strict") if is_utf_16 else ("utf-8-sig", "surrogateescape")
+        self._text = io.TextIOWrapper(self.file, encoding=encoding, errors=errors, newline="")
         return self._text
+
+    def unescape(self, line: str) -> str:
+        """A line of text with characters of Windows-1252 for bytes that are not UTF-8."""
+        if line.isascii() or not _ESCAPES.search(line):
+            return line
+        self._n_lines_of_windows_1252 += 1
+        return line.translate(_WINDOWS_1252)
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the text that was read so far, in words."""
+        if self._n_lines_of_windows_1252:
+            n = self._n_lines_of_windows_1252
+            return (
+                f"Windows-1252, because {n:,} line{'' if n == 1 else 's'} {'is' if n == 1 else 'are'} not valid UTF-8"
+            )
+        return f"{self._encoding} with a byte order mark" if self._has_mark else self._encoding
 
     def read_all(self, max_bytes: int | None) -> bytes:
         """The whole content."""
@@ -131,15 +160,15 @@ def _is_read_error(error: Exception) -> bool:
 
 def read_lines(stream: Stream, max_bytes: int | None = None) -> Iterator[str]:
     """Lines of text with their line ends."""
-    text, size, number = stream.text(), 0, 0
+    text, number = stream.text(), 0
     try:
         while line := text.readline(_MAX_LINE_LENGTH + 1):
             number += 1
-            size += len(line)
+            stream.n_characters += len(line)
             if len(line) > _MAX_LINE_LENGTH:
                 raise DataFileError(f"{stream.name}, line {number}: longer than {_MAX_LINE_LENGTH} characters.")
-            stream.check_size(size, max_bytes)
-            yield line
+            stream.check_size(stream.n_characters, max_bytes)
+            yield stream.unescape(line)
     except UnicodeError as error:
         raise DataFileError(f"{stream.name}, line {number + 1}: not text ({error}). Save the file as UTF-8.") from None
 
@@ -157,9 +186,3 @@ def read_line_blocks(stream: Stream, block_bytes: int) -> Iterator[bytes]:
             raise DataFileError(f"{stream.name}: a line is longer than {_MAX_LINE_LENGTH} bytes. Is it a text file?")
     if rest.strip():
         yield rest
-
-
-def _decode_latin_1(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError) or not error.encoding.startswith("utf-8"):
-        raise error
-    return error.object[error.start : error.end].decode("latin-1"), error.end

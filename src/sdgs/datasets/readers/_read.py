@@ -8,13 +8,14 @@ from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import arff_dataset, read_arff
 from sdgs.datasets.readers._column_selection import join_names, match_columns
-from sdgs.datasets.readers._csv_parquet import open_table
 from sdgs.datasets.readers._formats import TABLE_FORMATS, check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import LabelGuess
 from sdgs.datasets.readers._mulan_meka import has_label_count, match_label_names, meka_labels, read_label_names
 from sdgs.datasets.readers._open import COMPRESSION_SUFFIXES, MAX_BYTES, display_name
+from sdgs.datasets.readers._open_table import open_table
 from sdgs.datasets.readers._svmlight import load_svmlight
-from sdgs.datasets.readers._table_dataset import guess_labels_of, table_dataset
+from sdgs.datasets.readers._table_dataset import table_dataset
+from sdgs.datasets.readers._table_labels import guess_labels_of
 
 
 def read(
@@ -32,30 +33,30 @@ def read(
     Parameters
     ----------
     path : str or Path
-        ``-`` is standard input. The suffix determines the format: .arff, .csv, .tsv, .parquet or .pq, and .svm,
-        .svmlight, .libsvm or .txt for svmlight; optionally followed by .gz, .bz2, .xz or .zst. Whether a file is
-        compressed is determined by its content.
+        ``-`` is standard input. The suffix determines the format: .arff, .csv, .tsv, .parquet or .pq, .xlsx,
+        .jsonl or .ndjson, and .svm, .svmlight, .libsvm or .txt for svmlight; optionally followed by .gz, .bz2, .xz or
+        .zst. Whether a file is compressed is determined by its content.
     labels : sequence of str, optional
-        Columns that are labels: names, or patterns with ``*`` and ``?``. Required for CSV and Parquet. For ARFF
+        Columns that are labels: names, or patterns with ``*`` and ``?``. Required for tables. For ARFF
         required only if there is no XML file of Mulan's beside it (``NAME.xml`` for ``NAME.arff`` and
         ``NAME-train.arff``), and its relation does not have MEKA's number of labels. Empty: there are no labels.
     label_column : str, optional
-        Instead of ``labels``, for CSV and Parquet: the one column that lists all labels of a sample, as in
+        Instead of ``labels``, for tables: the one column that lists all labels of a sample, as in
         ``calm;sad``. The separator is a semicolon, a vertical bar or a comma: the first of these that occurs in the
         column. An empty cell means that a sample has no labels.
     xml : str or Path, optional
         Mulan's XML file of labels, if it is not beside the ARFF file.
     drop : sequence of str, default=()
         Columns that are neither labels nor features, such as identifiers: names or patterns.
-    format : {"arff", "csv", "tsv", "parquet", "svmlight"}, optional
+    format : {"arff", "csv", "tsv", "parquet", "xlsx", "jsonl", "svmlight"}, optional
         Default: by the suffix.
     max_bytes : int or None
-        Maximum number of bytes of an ARFF, CSV or compressed Parquet file after decompression; None for no limit.
+        Maximum number of bytes of the file after decompression; None for no limit.
 
     Returns
     -------
     Dataset
-        As for :func:`load_arff` and :func:`load_svmlight`. Columns of CSV and Parquet files are features if they hold
+        As for :func:`load_arff` and :func:`load_svmlight`. Columns of tables are features if they hold
         numbers, or yes and no, or true and false. Other columns are dropped; ``dropped`` has the reasons. If only a few
         cells of a column are not numbers, that is an error. Empty cells, NA and ? are missing values. Label cells are
         0 or 1, or the same words.
@@ -91,12 +92,12 @@ def read(
         return _read_arff(check_not_stdin(path), labels, xml, drop, max_bytes)
     if labels is None and xml is not None:
         labels = read_label_names(Path(xml))
-    with open_table(path, format_, max_bytes) as source:
+    with open_table(path, format_, max_bytes, whole=True) as source:
         return table_dataset(source, labels, drop, label_column)
 
 
 def guess_labels(path: str | Path, *, format: str | None = None) -> LabelGuess:  # noqa: A002
-    """Guess which columns of a CSV or Parquet file are labels, by its first rows.
+    """Guess which columns of a table are labels, by its first rows.
 
     Parameters
     ----------

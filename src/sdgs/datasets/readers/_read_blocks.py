@@ -1,23 +1,28 @@
 """Reading the columns that a model knows, block by block."""
 
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import arff_dataset, read_arff
+from sdgs.datasets.readers._column_format import ColumnFormat, parse_cells
 from sdgs.datasets.readers._column_selection import join_names, match_columns, suggest_similar
-from sdgs.datasets.readers._csv_parquet import TableSource, open_table
 from sdgs.datasets.readers._formats import check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import binarize_lists, split_labels, usable_separators
+from sdgs.datasets.readers._number_parsing import BadCellError
 from sdgs.datasets.readers._open import BLOCK_BYTES, display_name
+from sdgs.datasets.readers._open_table import open_table
+from sdgs.datasets.readers._raw_table import Table
 from sdgs.datasets.readers._svmlight import svmlight_blocks
-from sdgs.datasets.readers._table_dataset import list_cells, match_list_column, read_matrix
+from sdgs.datasets.readers._table_labels import list_cells, match_list_column, read_matrix
+from sdgs.datasets.readers._table_source import RowBlock, TableSource
 
 _ARFF_BLOCK_ROWS = 4096
 _MAX_DIGITS = 19  # of numbers in svmlight files
@@ -29,7 +34,7 @@ class Block:
 
     Attributes
     ----------
-    X : ndarray or csr_array of shape (n, p)
+    X : ndarray or csr_array of shape (n, p), or Table
         The requested features, in the requested order.
     Y : ndarray or csr_array of shape (n, k) or None
         The requested labels, 0 or 1; dense, with NaN for missing labels, unless the file is svmlight. None if labels
@@ -73,10 +78,10 @@ def read_blocks(
     with_labels : bool, default=False
         Whether to read the labels as ``Y``. Then the file must have all of them.
     label_column : str, optional
-        The column of a CSV or Parquet file that lists the labels, if they have no columns of their own.
+        The column of a table that lists the labels, if they have no columns of their own.
     keep : sequence of str, default=()
-        Columns of a CSV or Parquet file to return as text: names or patterns.
-    format : {"arff", "csv", "tsv", "parquet", "svmlight"}, optional
+        Columns of a table to return as text: names or patterns.
+    format : {"arff", "csv", "tsv", "parquet", "xlsx", "jsonl", "svmlight"}, optional
         Default: by the suffix.
     block_bytes : int, default=2097152
         Approximate number of bytes of text per block.
@@ -96,7 +101,58 @@ def read_blocks(
         yield from _arff_blocks(check_not_stdin(path), features, labels, with_labels)
     else:
         with open_table(path, format_, None, block_bytes) as source:
-            yield from _table_blocks(source, features, labels, with_labels, label_column, keep)
+
+            def parse(source: TableSource, rows: RowBlock) -> NDArray[np.float64]:
+                return read_matrix(source, rows, features, rows.features)
+
+            yield from _table_blocks(source, features, parse, labels, with_labels, label_column, keep)
+
+
+def read_table_blocks(
+    path: str | Path,
+    *,
+    formats: Mapping[str, ColumnFormat],
+    labels: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    with_labels: bool = False,
+    label_column: str | None = None,
+    keep: Sequence[str] = (),
+    format: str | None = None,  # noqa: A002
+    block_bytes: int = BLOCK_BYTES,
+) -> Generator[Block]:
+    """Read the columns of a table that a model knows, block by block, as :func:`read_table` read them in training.
+
+    Parameters
+    ----------
+    path, labels, with_labels, label_column, keep, block_bytes
+        As for :func:`read_blocks`.
+    formats : dict from names to ColumnFormat
+        The columns, and how each is read: ``formats`` of the :class:`Table` that the model was trained on. A cell that
+        does not fit is an error that names its line.
+    ignored : sequence of str
+        Other columns that are known, and are ignored without a warning.
+    format : {"csv", "tsv", "parquet", "xlsx", "jsonl"}, optional
+        Default: by the suffix.
+
+    Yields
+    ------
+    Block
+        Whose ``X`` is a :class:`Table`.
+    """
+    format_ = detect_format(path, format)
+    check_is_table(format_, path, "A model of columns of any kind")
+
+    def parse(source: TableSource, rows: RowBlock) -> Table:
+        columns = {}
+        for name, column_format in formats.items():
+            try:
+                columns[name] = parse_cells(rows.columns[name], column_format)
+            except BadCellError as error:
+                raise source.bad_cell(error, rows, name) from None
+        return Table(tuple(formats), columns, formats=dict(formats), name=Path(source.name).name)
+
+    with open_table(path, format_, None, block_bytes) as source:
+        yield from _table_blocks(source, list(formats), parse, labels, with_labels, label_column, keep, ignored)
 
 
 def _column_indices(features: Sequence[str], names: Sequence[str], file: str) -> list[int]:
@@ -113,30 +169,41 @@ def _column_indices(features: Sequence[str], names: Sequence[str], file: str) ->
 
 
 def _warn_ignored(kind: str, names: Sequence[str], file: str) -> None:
+    _warn(f"{kind} that the model does not know are ignored", names, file)
+
+
+def _warn(what: str, names: Sequence[str], file: str) -> None:
     if names:
-        warnings.warn(f"{file}: {kind} that the model does not know are ignored: {join_names(names)}.", stacklevel=4)
+        warnings.warn(f"{file}: {what}: {join_names(names)}.", stacklevel=5)
 
 
 def _table_blocks(
     source: TableSource,
     features: Sequence[str],
+    parse: Callable[[TableSource, RowBlock], Any],
     labels: Sequence[str],
     with_labels: bool,
     label_column: str | None,
     keep: Sequence[str],
+    ignored: Sequence[str] = (),
 ) -> Iterator[Block]:
     if list(source.names) != list(features):
         source.check_several_columns()
-    _column_indices(features, source.names, source.name)
+    absent = set(features) - set(source.names) if source.absent_is_missing else set()
+    if 0 < len(absent) < len(features):
+        _warn("features of the model that the file does not have are missing values", sorted(absent), source.name)
+    else:
+        absent = set()
+    _column_indices([name for name in features if name not in absent], source.names, source.name)
     list_column = [] if label_column is None else [match_list_column(source, label_column)]
     label_columns = list(labels) if with_labels and not list_column else []
     _check_label_columns(source, label_columns)
     kept = match_columns(keep, source.names, source.name, "column to keep")
-    known = {*features, *labels, *list_column, *kept, ""}
+    known = {*features, *labels, *list_column, *kept, *ignored, ""}
     _warn_ignored("columns", [name for name in source.names if name not in known], source.name)
     separators, warned = usable_separators(labels), False
     for rows in source.blocks(list(dict.fromkeys([*features, *label_columns, *list_column, *kept]))):
-        X = read_matrix(source, rows, features, rows.features)
+        X = parse(source, rows)
         Y = read_matrix(source, rows, label_columns, rows.labels) if with_labels else None
         if with_labels and list_column:
             lists = [split_labels(cell, separators) for cell in list_cells(source, rows, list_column[0])]

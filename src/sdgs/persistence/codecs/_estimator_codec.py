@@ -22,8 +22,9 @@ from sklearn.pipeline import Pipeline
 from sdgs._utils._last_step import number_of_features
 from sdgs._utils._validation import check_choice
 from sdgs.persistence._container import CheckedArrays, ModelFileError
+from sdgs.persistence.codecs._encoder_codec import decode_encoder_parameters, encode_encoder_parameters
 from sdgs.persistence.codecs._json_values import check_fields, decode, encode
-from sdgs.persistence.codecs._learner_table import LEARNERS
+from sdgs.persistence.codecs._learner_table import INNER, LEARNERS
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES, SDGS_FIELDS, decode_sdgs, encode_sdgs, n_stored_labels
 from sdgs.persistence.codecs._stored_fields import Field, Output, Source
 from sdgs.persistence.codecs._target_codec import (
@@ -33,6 +34,7 @@ from sdgs.persistence.codecs._target_codec import (
     encode_features,
     encode_target,
 )
+from sdgs.preprocessing import TableEncoder
 
 _NOT_STORED = ("checkpoint", "memory")  # a file does not decide where a program writes
 _MAX_THREADS = 1024  # that a file may ask for
@@ -125,12 +127,15 @@ class Encoder:
         }
         if name in self.classes:
             return encoded
-        defaults = _default_parameters(type(estimator))
+        kind: Any = type(estimator)
+        defaults = _default_parameters(kind)
         return {key: value for key, value in encoded.items() if key not in defaults or value != defaults[key]}
 
     def _encode_other(self, value: Any, what: str) -> Any:
         if isinstance(value, float) and math.isnan(value) and what == "the parameter missing_values of SimpleImputer":
             return {"float": "nan"}
+        if type(value) is TableEncoder:
+            return {"encoder": encode_encoder_parameters(value)}
         if hasattr(value, "get_params") and not isinstance(value, type):
             return {"estimator": {"class": self._check_class(value, what), "parameters": self.encode_parameters(value)}}
         if callable(value):
@@ -148,7 +153,7 @@ class Encoder:
         if _is_learner(kind):
             return str(kind.__name__)
         where = "" if what == "it" else f", {what}"
-        public = ", ".join(sorted(name for name in LEARNERS if not name.startswith("_")))
+        public = ", ".join(sorted(set(LEARNERS) - set(INNER)))
         raise ModelFileError(
             f"a model file cannot hold a {kind.__qualname__}{where}. It can hold estimators of sdgs and, of "
             f"scikit-learn, {public}. Use one of these; or write the model with joblib, and load such files only "
@@ -168,6 +173,8 @@ class Decoder:
         kind = self._class_of(document)
         own = kind.__name__ in self._classes
         parts = SDGS_FIELDS if kind.__name__ in SDGS_CLASSES else ("labels", "attributes") if own else ("attributes",)
+        if kind.__name__ in SDGS_CLASSES and "encoder" in document:
+            parts = (*parts, "encoder")
         check_fields(document, "class", "parameters", "output", "features", *(("target",) if own else ()), *parts)
         estimator = self.decode_parameters(kind, document["parameters"])
         if document["output"] is not None:
@@ -199,7 +206,7 @@ class Decoder:
             raise ValueError(f"this version of {kind.__name__} has no parameter {min(unknown)!r}.")
         parameters = {name: decode(value, self._decode_other) for name, value in content.items()}
         n_jobs = parameters.get("n_jobs")
-        if isinstance(n_jobs, numbers.Integral) and n_jobs > _MAX_THREADS:
+        if isinstance(n_jobs, numbers.Integral) and int(n_jobs) > _MAX_THREADS:
             raise ValueError(f"n_jobs is {n_jobs}. A model file may ask for at most {_MAX_THREADS} threads.")
         if kind is Pipeline:
             parameters.setdefault("steps", [])  # those of a fitted pipeline are attributes
@@ -214,6 +221,8 @@ class Decoder:
     def _decode_other(self, value: dict[str, Any]) -> Any:
         if value == {"float": "nan"}:
             return math.nan
+        if set(value) == {"encoder"}:
+            return decode_encoder_parameters(value["encoder"])
         (content,) = check_fields(value, "estimator")
         kind = self._class_of(content)
         check_fields(content, "class", "parameters")

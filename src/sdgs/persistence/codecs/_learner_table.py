@@ -381,3 +381,4 @@ LEARNERS: dict[str, Learner] = {
     ),
     "Pipeline": Learner("sklearn.pipeline", {"steps": StepsField()}, _check_steps),
 }
+INNER = ("NearestNeighbors", "_ConstantPredictor")  # that only occur inside of others

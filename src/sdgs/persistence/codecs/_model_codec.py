@@ -6,7 +6,8 @@ goes through the same checks, so that what is written can be read.
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from sdgs._utils._last_step import last_step, number_of_features
 from sdgs._utils._version import __version__
+from sdgs.datasets.readers._column_format import ColumnFormat
 from sdgs.persistence._container import (
     CONTENT_ERRORS,
     CheckedArrays,
@@ -25,15 +27,18 @@ from sdgs.persistence._container import (
     write,
 )
 from sdgs.persistence.codecs._estimator_codec import Decoder, Encoder, is_of_this_package
-from sdgs.persistence.codecs._json_values import is_name
+from sdgs.persistence.codecs._json_values import check_fields, is_name
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES
 
 FORMAT = "sdgs-model"
 VERSION = 1
+_OPTIONAL_FIELDS = ("names", "sklearn", "column_formats")
 
 
-def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
-    """Write a fitted model, and the names of its ``features`` and ``labels`` where they are not None."""
+def save_model(
+    model: Any, path: Path, names: dict[str, Any], column_formats: Mapping[str, ColumnFormat] | None = None
+) -> None:
+    """Write a fitted model, and the names of its ``features`` and ``labels`` and formats where they are not None."""
     encoder = Encoder()
     _check_class(model)
     if not path.absolute().parent.is_dir():
@@ -44,6 +49,8 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     given_names = {what: list(values) for what, values in names.items() if values is not None}
     if given_names:
         document["names"] = given_names
+    if column_formats is not None:
+        document["column_formats"] = {name: asdict(format_) for name, format_ in column_formats.items()}
     try:
         _decode_model(document, CheckedArrays(encoder.arrays), encoder.classes)
     except CONTENT_ERRORS as error:
@@ -51,7 +58,7 @@ def save_model(model: Any, path: Path, names: dict[str, Any]) -> None:
     write(path, FORMAT, VERSION, __version__, document, encoder.arrays)
 
 
-def check_storable(model: Any, names: dict[str, Sequence[str]]) -> None:
+def check_storable(model: Any, names: Mapping[str, Sequence[str]]) -> None:
     """Raise the errors of :func:`save_model` that are known before the model is fitted: about parameters and names."""
     _check_class(model)
     try:
@@ -96,12 +103,27 @@ def _decode_model(document: Any, arrays: CheckedArrays, classes: dict[str, Any])
     if ("names" in document and given_names is None) or ("sklearn" in document and not isinstance(written_by, str)):
         raise ValueError("its names, or its version of scikit-learn, are damaged.")
     decoder = Decoder(arrays, classes)
-    model = decoder.decode({key: value for key, value in document.items() if key not in ("names", "sklearn")})
+    model = decoder.decode({key: value for key, value in document.items() if key not in _OPTIONAL_FIELDS})
     _check_class(model)
     if given_names is not None:
         _decode_given_names(model, given_names)
+    if "column_formats" in document:
+        model.column_formats_ = _decode_column_formats(document["column_formats"], model)
     arrays.check_all_taken()
     return model
+
+
+def _decode_column_formats(content: Any, model: Any) -> dict[str, ColumnFormat]:
+    """How the columns of tables are read."""
+    if not isinstance(content, dict) or not content or not all(map(is_name, content)):
+        raise ValueError("the formats of its columns have no names.")
+    fields = ("kind", "decimal", "others_missing")
+    formats = {name: ColumnFormat(*check_fields(values, *fields)) for name, values in content.items()}
+    encoder = getattr(model, "encoder_", None)
+    used = [] if encoder is None else [column.name for column in encoder.columns_ if column.kind != "drop"]
+    if not set(used) <= set(formats) or (encoder is None and len(formats) != number_of_features(model)):
+        raise ValueError("it does not have the format of each of its columns.")
+    return formats
 
 
 def _decode_given_names(model: Any, content: Any) -> None:

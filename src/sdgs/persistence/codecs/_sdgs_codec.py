@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.persistence._container import CheckedArrays
+from sdgs.persistence.codecs._encoder_codec import decode_encoder, encode_encoder
 from sdgs.persistence.codecs._json_values import check_bool, check_fields, decode, encode
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
+from sdgs.preprocessing import TableEncoder
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
 from sdgs.readout._out_of_fold import OutOfFold
@@ -44,6 +46,8 @@ def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dic
         arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
+    if model.encoder_ is not None:
+        document["encoder"] = encode_encoder(model.encoder_, prefix, arrays)
     return document
 
 
@@ -55,7 +59,8 @@ def n_stored_labels(prefix: str, arrays: CheckedArrays) -> int:
 def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: CheckedArrays, k: int) -> None:
     """The opposite of :func:`encode_sdgs`, for a model of ``k`` labels that has its parameters."""
     pipelines, readout, search = (content[name] for name in SDGS_FIELDS)
-    p = model.n_features_in_
+    model.encoder_ = _decode_encoder(model, content["encoder"], prefix, arrays) if "encoder" in content else None
+    p = model.n_features_in_ if model.encoder_ is None else len(model.encoder_.get_feature_names_out())
     if not isinstance(pipelines, list) or not pipelines:
         raise ValueError("it has no pipelines.")
     model._pipelines = [
@@ -74,6 +79,15 @@ def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: Checke
         raise ValueError("only SDGSClassifierCV has the results of a search.")
     if search is not None:
         _decode_search(model, search)
+
+
+def _decode_encoder(model: Any, content: Any, prefix: str, arrays: CheckedArrays) -> TableEncoder:
+    """The encoder of tables, whose columns must be those of the model."""
+    encoder = decode_encoder(content, prefix, arrays)
+    names, own_names = (list(getattr(one, "feature_names_in_", ())) for one in (encoder, model))
+    if encoder.n_features_in_ != model.n_features_in_ or names != own_names:
+        raise ValueError("its encoder has other columns than the model.")
+    return encoder
 
 
 def _decode_search(model: Any, content: Any) -> None:

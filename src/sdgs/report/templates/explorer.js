@@ -125,7 +125,7 @@ function showSamplesWith(label) {
     updateMatches();
   }
   byId("explorer").scrollIntoView();
-  sampleSearch.focus({ preventScroll: true });
+  byId("explorer").focus({ preventScroll: true });  // where the keys of the explorer work, unlike in the search
 }
 
 function move(by) {

@@ -50,12 +50,12 @@
     byId("label-count").textContent = `${nMatches.toLocaleString("en")} of ${k.toLocaleString("en")} labels`;
   };
 
-  heads.forEach((head, i) => head.firstElementChild.addEventListener("click", () => {
-    ascending = sortedBy === i ? !ascending : i === 0;
-    sortedBy = i;
+  const sortBy = (i, isAscending) => {
+    [sortedBy, ascending] = [i, isAscending];
     heads.forEach((other, j) => other.setAttribute("aria-sort", j !== i ? "none" : ascending ? "ascending" : "descending"));
     sortRows();
-  }));
+  };
+  heads.forEach((head, i) => head.firstElementChild.addEventListener("click", () => sortBy(i, sortedBy === i ? !ascending : i === 0)));
   search.addEventListener("input", inFrame(() => {
     filter();
     announce(byId("label-announcement"), byId("label-count").textContent, TYPING_PAUSE);
@@ -67,4 +67,5 @@
   }
   rows.forEach((row, i) => row.querySelector("button").addEventListener("click", () => showSamplesWith(content.labels[i])));
   filter();
+  sortBy(heads.length - 1, true);  // by F1, the worst labels first
 }

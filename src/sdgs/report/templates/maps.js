@@ -30,6 +30,12 @@ function drawMap(figure, map, kind, describePair) {
   const describe = (value, i, j) => describePair(names[i], names[j], kind.text(value));
   const largest = pairs.slice(0, 20).filter(pair => pair[0]), select = figure.querySelector("select");
   const summary = largest.length ? `Largest ${kind.noun}: ${describe(...largest[0])}` : `All ${kind.noun}s are zero.`;
+  if (!pairs.length || Math.abs(pairs[0][0]) < kind.least) {  // the map would have one colour
+    const bound = kind.ends(kind.least)[1];
+    pointed.textContent = pairs.length ? `There is no map, because all ${kind.noun}s are below ${bound}. ${summary}` : "There is no map, because there is one label.";
+    pointed.removeAttribute("aria-hidden");
+    canvas.remove();
+  }
   canvas.setAttribute("aria-label", `A map of ${size} labels. ${summary} The table below has more.`);
   select.append(...names.map((name, i) => make("option", { value: i }, name)));
   const fill = () => {
@@ -41,6 +47,7 @@ function drawMap(figure, map, kind, describePair) {
   };
   select.addEventListener("change", fill);
   fill();
+  if (!canvas.isConnected) return;
 
   const shorten = (pen, name, width) => {
     if (pen.measureText(name).width <= width) return name;
