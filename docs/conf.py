@@ -3,12 +3,17 @@
 import inspect
 import os
 import re
+import sys
 import warnings
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import sdgs
+
+sys.path.insert(0, str(Path(__file__).parent))
+import site_files
 
 # The examples are small, so several BLAS threads would only slow them down. NumPy reads this when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -65,12 +70,14 @@ html_show_search_summary = False  # summaries are fetched, which browsers block 
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
+html_baseurl = site_files.public_address() or ""
 html_theme_options = {
     "logo": {"text": "sdgs"},
     "show_prev_next": True,
     "show_toc_level": 2,
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version", "theme-switcher"],
     "footer_start": [],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -110,6 +117,8 @@ def setup(app):
     app.add_html_math_renderer("mathml", inline_renderers=(inline_math, None), block_renderers=(displayed_math, None))
     app.connect("source-read", link_to_gallery)
     app.connect("autodoc-skip-member", skip_inherited_from_other_packages)
+    app.connect("html-page-context", site_files.add_preview_tags)
+    app.connect("build-finished", site_files.write_site_files)
 
 
 html_math_renderer = "mathml"

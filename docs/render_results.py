@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 DOCS = Path(__file__).parent
-PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")))
+PAGES = (DOCS.parent / "README.md", DOCS.parent / "paper" / "paper.md", *sorted(DOCS.glob("*.md")))
 BLOCK = re.compile(r"(<!-- begin: (\S+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 MEAN = "mean of 11"
 MEASURES = {

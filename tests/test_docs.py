@@ -27,6 +27,7 @@ from sdgs.datasets import make_composite_digits, make_label_subspaces
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAPER = ROOT / "paper" / "paper.md"
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->\n$")
 
 
@@ -195,7 +196,7 @@ def render_results():
     return module
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, PAPER], ids=lambda page: page.name)
 def test_tables_of_measured_figures_are_up_to_date(page, render_results):
     text = page.read_text()
     assert render_results.render_page(text, render_results.render_blocks()) == text, "run `make results`"
@@ -263,7 +264,9 @@ FIGURE = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "examples").iterdir()], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, PAPER, ROOT / "CHANGELOG.md", *(ROOT / "examples").iterdir()], ids=lambda p: p.name
+)
 def test_measured_figures_come_from_the_records(page, render_results):
     if page.name not in WITH_FIGURES and page.is_file():
         text = re.sub(

@@ -29,7 +29,10 @@ def test_columns_are_those_of_standard_scaler(samples, dtype, missing):
     for name in ("mean_", "scale_", "var_"):
         np.testing.assert_array_equal(getattr(scaling.scaler, name)[informative], getattr(expected, name)[informative])
     np.testing.assert_array_equal(scaling.scaler.n_samples_seen_, expected.n_samples_seen_)
-    np.testing.assert_array_equal(scaling.weight_columns(X)[:, informative], expected.transform(X)[:, informative])
+    rounding = 1e-5 if dtype == np.float32 else 0  # scikit-learn 1.7 rounds otherwise than 1.9
+    np.testing.assert_allclose(
+        scaling.weight_columns(X)[:, informative], expected.transform(X)[:, informative], rtol=0, atol=rounding
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

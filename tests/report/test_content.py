@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sdgs import SDGSClassifier, load
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.methods import BinaryRelevance
-from sdgs.metrics import METRICS, evaluate
+from sdgs.metrics import ALL_METRICS, METRICS, evaluate
 from sdgs.report import fit_compared_methods, model_content, write_model_report
 from sdgs.report._content import _influence_map
 from sdgs.report._explained_samples import ExplainedSamples
@@ -80,17 +79,10 @@ def test_metrics_of_the_model_and_of_compared_methods(fitted):
 
 
 def test_a_metric_of_the_registry_is_on_the_page(fitted, tmp_path, monkeypatch):
-    def subset_accuracy(Y_true, Y_pred):
-        return float((np.asarray(Y_true) == np.asarray(Y_pred)).all(axis=1).mean())
-
     model, X, Y = fitted
-    monkeypatch.setitem(
-        METRICS,
-        "subset_accuracy",
-        replace(METRICS["f1"], title="Subset accuracy", function=subset_accuracy, options=()),
-    )
+    monkeypatch.setitem(METRICS, "subset_accuracy", ALL_METRICS["subset_accuracy"])
     content = model_content(model, X, Y)
-    assert content["values"][-1] == subset_accuracy(Y, model.predict(X))
+    assert content["values"][-1] == pytest.approx((model.predict(X) == Y).all(axis=1).mean())
     page = write_model_report(model, X, Y, tmp_path / "page.html").read_text()
     assert f"{100 * content['values'][-1]:.1f}" in page.partition("Subset accuracy")[2].partition("</tr>")[0]
 

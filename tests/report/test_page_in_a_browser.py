@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from sdgs import SDGSClassifier
 from sdgs.datasets import make_composite_digits, make_label_subspaces
 from sdgs.metrics import METRICS, evaluate
+from sdgs.metrics._metric_inputs import mean_of
 from sdgs.report import write_model_report
 
 FEATURES = [f"feature {j}" for j in range(20)]
@@ -108,7 +109,9 @@ def test_metrics_of_the_model_and_of_compared_methods_are_shown(page, fitted):
 
 def test_a_metric_without_a_formula_in_the_page_has_no_value_at_the_threshold(browser, fitted, tmp_path, monkeypatch):
     model, X, Y, _ = fitted
-    constant = replace(METRICS["f1"], title="Constant", function=lambda *_: 0.125, options=())
+    constant = replace(
+        METRICS["f1"], title="Constant", sums=lambda true, _: mean_of(np.full(true.shape[0], 0.125)), options=()
+    )
     monkeypatch.setitem(METRICS, "constant", constant)
     path = write_model_report(model, X, Y, tmp_path / "page.html", max_explained=0)
     for page in open_page(browser, path, {"width": 1280, "height": 900}):

@@ -54,7 +54,7 @@ def compare(
     """Compare methods on the samples of one data set by repeated stratified cross-validation.
 
     All methods get the same splits, in which the share of each label is about the same. The default methods also share
-    scaling, imputation, and the decision layer of :class:`DecisionClassifier`, tuned for ``metric``; their other
+    scaling, imputation, and the decision layer of :class:`sdgs.DecisionClassifier`, tuned for ``metric``; their other
     parameters have default values. A method that raises an error is reported and does not stop the others.
 
     Parameters
@@ -69,7 +69,7 @@ def compare(
         it may contain ``"default"``, as in ``["default", "sdgs-cv"]``. A dict: the given classifiers, which are cloned
         and used as they are. To give one of them the same decision layer, pass ``DecisionClassifier(classifier)``.
     metric : str, default="f1"
-        The measure of :data:`sdgs.metrics.ALL_METRICS` that methods are ranked by. The result has all of them.
+        The measure of ``sdgs.metrics.ALL_METRICS`` that methods are ranked by. The result has all of them.
         Decisions are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
     cv : int, default=5
         Number of folds.
@@ -101,10 +101,10 @@ def compare(
     >>> import sdgs
     >>> from sdgs.datasets import make_composite_digits
     >>> digits = make_composite_digits(200, max_labels=2, random_state=0)
-    >>> methods = ["mlknn", "binary-relevance"]
+    >>> methods = ["mlknn", "logistic"]
     >>> result = sdgs.compare(digits.X, digits.Y, methods=methods, cv=3, random_state=0)
     >>> result.best_method
-    'mlknn'
+    'logistic'
     >>> model = result.best_estimator().fit(digits.X, digits.Y)
     """
     check_choice(metric, "metric", tuple(ALL_METRICS))

@@ -33,7 +33,7 @@ class MethodResult:
     parameters : dict
         Its class and all its parameters, as text.
     measures : dict of ndarray of shape (J,)
-        All measures of :data:`sdgs.metrics.ALL_METRICS` by name, one value per split; NaN where the method failed, or
+        All measures of ``sdgs.metrics.ALL_METRICS`` by name, one value per split; NaN where the method failed, or
         has no scores or probabilities that the measure needs.
     fit_seconds, predict_seconds : ndarray of shape (J,)
     label_f1 : ndarray of shape (k,)
@@ -186,7 +186,7 @@ class Comparison:
         Parameters
         ----------
         metric : str, optional
-            A name in :data:`sdgs.metrics.ALL_METRICS`. Default: the metric of the comparison.
+            A name in ``sdgs.metrics.ALL_METRICS``. Default: the metric of the comparison.
         """
         name = self.metric if metric is None else check_choice(metric, "metric", tuple(ALL_METRICS))
         methods = sort_methods(self.methods, name)

@@ -45,7 +45,7 @@ class ComparedData:
 def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
     """The record of one method on one split, which can be stored as JSON.
 
-    It has the ``measures`` of :data:`sdgs.metrics.ALL_METRICS` on the test samples that can be computed,
+    It has the ``measures`` of ``sdgs.metrics.ALL_METRICS`` on the test samples that can be computed,
     ``fit_seconds``, ``predict_seconds``, ``warnings``, and per label how many test samples have it, are predicted to
     have it, and both. If the method fails, the record has only ``error`` and ``warnings``.
     """

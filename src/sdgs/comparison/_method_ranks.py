@@ -143,7 +143,7 @@ def rank_methods(comparisons: Mapping[str, Comparison], *, metric: str | None = 
     comparisons : dict of str to Comparison
         At least two, by the name of the data set.
     metric : str, optional
-        A name in :data:`sdgs.metrics.ALL_METRICS`. Default: that of the first comparison.
+        A name in ``sdgs.metrics.ALL_METRICS``. Default: that of the first comparison.
 
     Returns
     -------

@@ -108,8 +108,9 @@ ALL_METRICS: Mapping[str, Metric] = {
 
 def find_metric(name: str) -> Metric:
     """The metric of a name: an entry of ``ALL_METRICS``, or ``precision@K``, ``ndcg@K`` or ``psp@K`` for any K."""
-    if name in ALL_METRICS:
-        return ALL_METRICS[name]
+    known = {**ALL_METRICS, **METRICS}
+    if name in known:
+        return known[name]
     at_k = re.fullmatch(r"(\w+)@([1-9]\d*)", name) if isinstance(name, str) else None
     if at_k and at_k[1] in _METRICS_AT_K:
         return _METRICS_AT_K[at_k[1]](int(at_k[2]))

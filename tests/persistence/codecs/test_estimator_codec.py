@@ -308,10 +308,10 @@ def test_a_pipeline_may_hold_pipelines_and_keeps_its_output(data, tmp_path):
 
 def test_the_file_names_the_version_of_scikit_learn(data, tmp_path):
     path = tmp_path / "model.sdgs"
-    sdgs.save(LabelPowerset().fit(*data), path)
+    sdgs.save(LabelPowerset(LogisticRegression(C=3.0)).fit(*data), path)
     content = read(path, FORMAT, (VERSION,))
     assert content.document["sklearn"] == sklearn.__version__
-    assert content.document["attributes"]["_powerset"]["learner"]["estimator"]["parameters"] == {}
+    assert content.document["attributes"]["_powerset"]["learner"]["estimator"]["parameters"] == {"C": 3.0}
 
 
 def change_top(**fields):
