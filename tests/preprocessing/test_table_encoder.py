@@ -13,12 +13,18 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mixed_tables import small_table, tables
+from sdgs import AveragingClassifier, DecisionClassifier
+from sdgs.datasets import tickets_path
+from sdgs.methods import BinaryRelevance, ClassifierChains, MLkNN
 from sdgs.preprocessing import TableEncoder
 
 few_examples = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -265,6 +271,41 @@ def test_it_works_before_other_estimators():
     model = make_pipeline(TableEncoder(sparse_output=True), LogisticRegression())
     y = table["channel"] == "mail"
     assert model.fit(table, y).score(table, y) == 1
+
+
+def sparse_tickets():
+    """A table whose encoding is sparse, and two labels."""
+    table = pd.read_csv(tickets_path())[:150]
+    return table, table.pop("tags").str.get_dummies(";")[["login", "shipping"]].to_numpy()
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        RandomForestClassifier(5, random_state=0),
+        ExtraTreesClassifier(5, random_state=0),
+        OneVsRestClassifier(LinearSVC()),
+        OneVsRestClassifier(SVC()),
+        OneVsRestClassifier(LogisticRegression()),
+        DecisionClassifier(ExtraTreesClassifier(5, random_state=0), random_state=0),
+        DecisionClassifier(LinearSVC(), random_state=0),
+        AveragingClassifier(
+            [("trees", RandomForestClassifier(5, random_state=0)), ("vectors", LinearSVC())], random_state=0
+        ),
+        BinaryRelevance(),
+        ClassifierChains(RandomForestClassifier(5, random_state=0), n_chains=1, random_state=0),
+        MLkNN(),
+    ],
+    ids=lambda classifier: "".join(repr(classifier)[:45].split()),
+)
+def test_estimators_take_the_sparse_matrix(classifier):
+    table, Y = sparse_tickets()
+    encoder = TableEncoder()
+    for X in (encoder.fit_transform(table), encoder.transform(table)):
+        assert issparse(X)
+        assert X.indices.dtype == X.indptr.dtype == np.int32
+    predicted = make_pipeline(encoder, classifier).fit(table, Y).predict(table)
+    assert np.asarray(predicted == Y).mean() > 0.8
 
 
 def test_texts_are_embedded_by_a_function():

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, get_index_dtype, hstack, issparse
 
 from sdgs.preprocessing._column_kinds import KindChoice, choose_kind
 from sdgs.preprocessing._encoded_column import EncodedColumn
@@ -71,7 +71,14 @@ class TableEncoding:
         """The encoded columns as one matrix."""
         if not self.is_sparse:
             return np.hstack([block.toarray() if issparse(block) else block for block in blocks])
-        return csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+        return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
+
+
+def _with_small_indices(matrix: Any) -> Any:
+    """Indices of 32 bits where they suffice: trees and support vector machines of scikit-learn take no others."""
+    dtype = get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
+    indices, indptr = (array.astype(dtype, copy=False) for array in (matrix.indices, matrix.indptr))
+    return csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:
