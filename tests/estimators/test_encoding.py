@@ -26,7 +26,7 @@ from sdgs.preprocessing import TableEncoder
 def tickets():
     columns = {name: list(cells) for name, cells in make_tickets(200, random_state=3).columns.items()}
     table = pd.DataFrame(columns, index=np.arange(200) + 1000).replace("", None)
-    Y = table.pop("tags").fillna("").str.get_dummies(";")[["shipping", "billing", "refund", "login", "bug"]]
+    Y = table.pop("tags").str.get_dummies(";")[["shipping", "billing", "refund", "login", "bug"]]
     return table.assign(amount=table["amount"].astype(float)), Y
 
 
