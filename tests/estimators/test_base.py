@@ -148,3 +148,18 @@ def test_arrays_are_validated_before_prediction(digits, model):
     )
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         named.predict(X[1:])
+
+
+@pytest.mark.parametrize(
+    "y", [[0.0, np.nan, 1.0], np.array(["a", None, "b"], dtype=object), np.array([[0, 1], [1, np.nan], [1, 0]])]
+)
+def test_missing_labels_are_named(y):
+    with pytest.raises(ValueError, match=r"missing in 1 of 3 rows \(counted from 0: 1\)"):
+        SDGSClassifier().fit(np.eye(3), y)
+
+
+def test_a_label_without_a_name_is_warned_of_once(digits):
+    Y = pd.DataFrame({"": digits[0].Y[:, 0], "other": digits[0].Y[:, 1]})
+    with pytest.warns(UserWarning, match="blank name") as record:
+        SDGSClassifier(random_state=0).fit(digits[0].X, Y)
+    assert len(record) == 1

@@ -24,6 +24,7 @@ from sdgs._utils._validation import (
     reject_huge_integers,
     reject_label_lists,
     reject_masked,
+    reject_missing_labels,
     unwrap_labels,
 )
 from sdgs.estimators._saving import SavingMixin
@@ -136,6 +137,7 @@ class LabelTarget(SavingMixin):
     def _check_classes(self, y: Any) -> Any:
         """One class per sample as a label matrix with one column per class."""
         y = column_or_1d(y, warn=True)
+        reject_missing_labels(y, "y")
         assert_all_finite(y, input_name="y")
         try:
             check_classification_targets(y)
