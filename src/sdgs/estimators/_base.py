@@ -28,6 +28,7 @@ from sdgs._utils._validation import (
     unwrap_labels,
 )
 from sdgs.estimators._saving import SavingMixin
+from sdgs.estimators._text_in_samples import name_text_columns
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -95,7 +96,7 @@ class LabelTarget(SavingMixin):
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
         reject_masked(X, "X")
-        with reject_huge_integers("X"):
+        with reject_huge_integers("X"), name_text_columns(X):
             X = validate_data(
                 self,
                 X,
