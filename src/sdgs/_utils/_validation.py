@@ -138,9 +138,9 @@ def _warn_of_blank_names(Y: Any, name: str) -> None:
     blank = [column for column in Y.columns if isinstance(column, str) and not column.strip()]
     if blank:
         warnings.warn(
-            f"{name} has a column with the blank name {blank[0]!r}, which would be learned as a label. It probably has "
-            'the samples without labels: str.get_dummies makes such a column from "" with some types of strings. If so, '
-            f"leave it out: {name}.drop(columns={blank[0]!r}).",
+            f"{name} has a column with the blank name {blank[0]!r}, which would be learned as a label. It probably "
+            'has the samples without labels: str.get_dummies makes such a column from "" for some types of strings. If '
+            f"so, leave it out: {name}.drop(columns={blank[0]!r}).",
             UserWarning,
             stacklevel=4,
         )
@@ -200,16 +200,16 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     rows = np.unique(Y.indices[missing] if issparse(Y) else np.nonzero(missing)[0])
     listed = ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")
     raise ValueError(
-        f"{name} contains NaN or None: labels are missing in {rows.size} of {Y.shape[0]} rows (counted from 0: {listed}). "
-        f"Leave out rows whose labels are not known: known = pandas.DataFrame({name}).notna().all(axis=1).to_numpy(), "
-        f"then X[known] and {name}[known]."
+        f"{name} contains NaN or None: labels are missing in {rows.size} of {Y.shape[0]} rows (counted from 0: "
+        f"{listed}). Leave out rows whose labels are not known: X[known] and {name}[known] with known = "
+        f"pandas.DataFrame({name}).notna().all(axis=1).to_numpy()."
     )
 
 
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124
+    return isinstance(value, float) and value != value
 
 
 def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:
