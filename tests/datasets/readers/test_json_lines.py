@@ -58,7 +58,9 @@ def test_a_column_that_no_object_has(write_file):
     [
         ("", "the file is empty"),
         ("{", r"line 1: not valid JSON"),
-        ("[1, 2]", r"line 1: not an object, as in \{"),
+        ('"text"', r"line 1: not an object, as in \{"),
+        ('[{"a": 1}]', r"a JSON array, where one object per line is read. .* jq -c"),
+        ('[\n {"a": 1}\n]', "a JSON array"),
         ("3", "line 1: not an object"),
         ('{"a": {"b": {"c": 1}}}', r"'a\.b' has objects in an object in an object"),
         ('{"a": [{"b": 1}]}', "'a' is a list of lists or of objects"),
