@@ -18,6 +18,11 @@ USES = {
         "pyarrow.parquet.write_table(pyarrow.table({'a': [1.0, 2.0], 'b': [0, 1]}), 'x.parquet');"
         "assert sdgs.datasets.read('x.parquet', labels=['b']).X.shape == (2, 1)"
     ),
+    "excel": (
+        "import openpyxl, sdgs.datasets; book = openpyxl.Workbook();"
+        "[book.active.append(row) for row in (['a', 'b'], [1.0, 0], [2.5, 1])]; book.save('x.xlsx');"
+        "assert sdgs.datasets.read('x.xlsx', labels=['b']).X.shape == (2, 1)"
+    ),
     "dask": "import dask.array, sdgs.distributed._dask_samples",
 }
 
