@@ -71,7 +71,7 @@ def test_a_column_that_no_object_has(write_file):
         ('{"a": 1e999}', "'a' is an infinite number"),
         ('{"a": "\\ud800"}', "line 1: not valid JSON"),
         ('{"\\udc00": 1}', "line 1: not valid JSON"),
-        ("[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "[" * 100_000, "nested too deeply"),
         ('{"a": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"a": ' + "9" * 400 + "}", "column 'a': .* is too large"),
         ("{}", "no first line with the names"),
