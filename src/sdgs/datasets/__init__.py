@@ -2,6 +2,7 @@
 
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets._label_texts import split_labels
 from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
@@ -47,5 +48,6 @@ __all__ = [
     "read_label_hierarchy",
     "read_table",
     "read_table_blocks",
+    "split_labels",
     "tickets_path",
 ]
