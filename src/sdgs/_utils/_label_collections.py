@@ -134,10 +134,10 @@ def align_label_lists(Y_true: Any, Y_pred: Any, classes: Any = ()) -> tuple[Any,
             raise ValueError(
                 f"{other} has a list of labels for each sample, and {name} has not. Pass both in the same form."
             )
-    rows = _checked_rows(Y_true, "Y_true") + _checked_rows(Y_pred, "Y_pred")
+    labels = _checked_rows(Y_true, "Y_true") + _checked_rows(Y_pred, "Y_pred")
     if np.size(classes) == 0:
         _reject_binary([*(_items(Y_true) or ()), *(_items(Y_pred) or ())], "Y_true")
-    names = {label for row in rows for label in row}
+    names = {label for row in labels for label in row}
     columns = _sorted_names(names.union(np.asarray(classes).tolist()), "Y_true or Y_pred")
     return binarize_label_lists(Y_true, "Y_true", columns)[0], binarize_label_lists(Y_pred, "Y_pred", columns)[0]
 
