@@ -43,7 +43,6 @@ CONTAINERS = {
         pd.Series([np.array(["a"]), np.array(["b"])]),
         pd.DataFrame({"tags": [("a",), ("b",)]}),
     ],
-    ids=str,
 )
 def test_targets_with_lists_of_labels(y):
     assert has_label_lists(y)
@@ -66,7 +65,6 @@ def test_targets_with_lists_of_labels(y):
         csr_array(np.eye(2)),
         [],
     ],
-    ids=str,
 )
 def test_matrices_and_classes_are_no_lists_of_labels(y):
     assert not has_label_lists(y)
@@ -133,7 +131,6 @@ def test_rows_that_are_arrays_or_of_several_kinds_come_out_as_lists():
         (pd.Series([[0, 1], [1, 0]]), "If 0 and 1 are names of labels, pass sets"),
         ([set(), set()], "all empty"),
     ],
-    ids=str,
 )
 def test_errors_say_where_and_what_to_do(y, message):
     assert has_label_lists(y)

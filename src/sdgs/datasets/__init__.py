@@ -2,6 +2,7 @@
 
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets._hierarchy_names import label_hierarchy_from_names
 from sdgs.datasets._label_texts import split_labels
 from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
@@ -35,6 +36,7 @@ __all__ = [
     "fetch",
     "find",
     "guess_labels",
+    "label_hierarchy_from_names",
     "load",
     "load_arff",
     "load_meka",
