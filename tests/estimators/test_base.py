@@ -224,6 +224,8 @@ def test_lists_of_labels_are_scored_by_names(lists):
     assert model.score(X[:3], [[], [], []]) == np.mean([i in empty for i in range(3)])
     with pytest.raises(ValueError, match="Pass both in the same form"):
         model.score(X, np.ones((90, 4)))
+    model = BinaryRelevance().fit([[0.0], [0.0], [9.0], [9.0]], [[], [], ["a"], ["a"]])
+    assert (model.score([[0.0]], [[]]), model.score([[0.0], [9.0]], [[], []])) == (1, 0.5)  # no label at all
 
 
 def test_names_of_lists_that_look_alike_give_a_warning_in_fit(lists):

@@ -124,9 +124,10 @@ def as_label_matrix(y: Any, classes: Any, name: str = "y") -> Any:
 def align_label_lists(Y_true: Any, Y_pred: Any, classes: Any = ()) -> tuple[Any, Any]:
     """Two targets as matrices with the same columns if they are lists of labels; others as they are.
 
-    The columns are the sorted names of all labels that occur in either, and of ``classes``.
+    The columns are the sorted names of all labels that occur in either, and of ``classes``. With ``classes`` they are
+    known to be lists, even if all are empty.
     """
-    if not (has_label_lists(Y_true) or has_label_lists(Y_pred)):
+    if np.size(classes) == 0 and not (has_label_lists(Y_true) or has_label_lists(Y_pred)):
         return Y_true, Y_pred
     for y, name, other in ((Y_true, "Y_true", "Y_pred"), (Y_pred, "Y_pred", "Y_true")):
         rows = [item for item in _items(y) or () if isinstance(item, _COLLECTIONS)]
