@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
+from sdgs._utils._label_collections import as_label_matrix
 from sdgs.cli._console import exit_with_error, note, print_sentences
 
 _MAX_CELL_LENGTH = 300  # of text in the name of a sample
@@ -80,7 +81,7 @@ class NamedModel:
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
         with _named_columns():
-            Y = self.model.predict(X)
+            Y = as_label_matrix(self.model.predict(X), self.model.classes_)
         if np.ndim(Y) == 1:  # one class per sample
             return np.asarray(Y[:, None] == self.model.classes_)
         return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y).astype(bool)
