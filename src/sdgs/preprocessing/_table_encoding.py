@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, get_index_dtype, hstack, issparse
+from scipy.sparse import csr_array, hstack, issparse
 
 from sdgs.preprocessing._column_kinds import KindChoice, choose_kind
 from sdgs.preprocessing._encoded_column import EncodedColumn
@@ -72,14 +72,10 @@ class TableEncoding:
         """The encoded columns as one matrix."""
         if not self.is_sparse:
             return np.hstack([block.toarray() if issparse(block) else block for block in blocks])
-        return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
-
-
-def _with_small_indices(matrix: Any) -> Any:
-    """Indices of 32 bits where they suffice: trees and support vector machines of scikit-learn take no others."""
-    dtype = get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
-    indices, indptr = (array.astype(dtype, copy=False) for array in (matrix.indices, matrix.indptr))
-    return csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+        X = csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+        if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # trees of scikit-learn take no other indices
+            X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+        return X
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:
