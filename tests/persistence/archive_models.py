@@ -43,6 +43,17 @@ def fit_models():
     yield "search", search.fit(frame, pd.DataFrame(data.Y.astype(np.int8), columns=labels)), frame
     norm = SDGSClassifier(2, readout="norm", random_state=0)
     yield "norm", norm.fit(data.X.astype(np.float32), one_class), data.X.astype(np.float32)
+    texts = [" ".join(np.array(labels)[y == 1]) + f" number {i} of {i % 7}0" for i, y in enumerate(data.Y)]
+    table = pd.DataFrame(
+        {
+            "text": texts,
+            "plan": [("free", "pro")[i % 2] for i in range(40)],
+            "amount": [str(i % 9) for i in range(40)],
+            "day": [f"2025-01-{1 + i % 28:02}" for i in range(40)],
+        }
+    )
+    table_model = SDGSClassifier(2, gamma=None, cv=2, random_state=0)
+    yield "table", table_model.fit(table, data.Y), table
 
 
 def fit_estimators():
@@ -67,8 +78,9 @@ def fit_estimators():
 
 
 def to_array(values):
-    """A matrix or a DataFrame as a dense array."""
-    return values.toarray() if issparse(values) else np.asarray(values)
+    """A matrix or a DataFrame as a dense array, of strings if it has text."""
+    array = values.toarray() if issparse(values) else np.asarray(values)
+    return array.astype(str) if array.dtype == object else array
 
 
 def all_models():

@@ -26,6 +26,7 @@ def test_every_version_has_a_file_per_kind_of_model():
         "ridge",
         "search",
         "search-of-path",
+        "table",
     )
     assert [f"v{version}-{kind}" for version in range(1, VERSION + 1) for kind in kinds] == NAMES
 
@@ -74,6 +75,6 @@ def test_archived_models_keep_sparse_labels_and_classes():
 @pytest.mark.slow
 def test_the_archive_of_a_version_is_written_once(tmp_path):
     archive(tmp_path)
-    assert len(list(tmp_path.glob(f"v{VERSION}-*.sdgs"))) == 10
+    assert len(list(tmp_path.glob(f"v{VERSION}-*.sdgs"))) == 11
     with pytest.raises(FileExistsError, match="never rewritten"):
         archive(tmp_path)
