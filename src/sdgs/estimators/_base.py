@@ -31,9 +31,11 @@ from sdgs._utils._validation import (
     is_plain_array,
     reject_huge_integers,
     reject_masked,
+    reject_missing_labels,
     unwrap_labels,
 )
 from sdgs.estimators._saving import SavingMixin
+from sdgs.estimators._text_in_samples import name_text_columns
 from sdgs.metrics._set_metrics import subset_accuracy
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
@@ -103,7 +105,7 @@ class LabelTarget(SavingMixin):
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
         reject_masked(X, "X")
-        with reject_huge_integers("X"):
+        with reject_huge_integers("X"), name_text_columns(X):
             X = validate_data(
                 self,
                 X,
@@ -155,6 +157,7 @@ class LabelTarget(SavingMixin):
     def _check_classes(self, y: Any) -> Any:
         """One class per sample as a label matrix with one column per class."""
         y = column_or_1d(y, warn=True)
+        reject_missing_labels(y, "y")
         assert_all_finite(y, input_name="y")
         try:
             check_classification_targets(y)

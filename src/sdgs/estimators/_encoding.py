@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._validation import canonical_csr, check_choice
+from sdgs.estimators._text_in_samples import ADVICE, joined
 from sdgs.preprocessing import TableEncoder
 from sdgs.preprocessing._input_table import columns_to_encode, is_table, reject_texts
 
@@ -40,10 +41,9 @@ class EncodingMixin:
             if not columns:
                 return X
             if self.encode is None:
-                listed = ", ".join(map(repr, columns[:5])) + (" and others" if len(columns) > 5 else "")
                 raise ValueError(
-                    f'X has columns that are not numbers: {listed}. Leave encode="auto", which encodes them, or encode '
-                    "them first, for example by sdgs.preprocessing.TableEncoder."
+                    f"X has columns that are not numbers: {joined(tuple(map(repr, columns)))}. Leave "
+                    f'encode="auto", which encodes them; or {ADVICE}.'
                 )
             encoder = TableEncoder()
         X = encoder.set_output(transform="default").fit_transform(X)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sdgs.preprocessing._input_table import InputTable, read_table
 from sdgs.preprocessing._table_encoding import ColumnOptions, TableEncoding, fit_encoding
 from sdgs.selection._defaults import MAX_CATEGORIES
 
+_MAX_LISTED = 8  # names of columns in an error
 TEXT_ANALYZERS = {"words": ("word",), "characters": ("char_wb",), "both": ("word", "char_wb")}
 
 
@@ -276,11 +278,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return {}
         if not isinstance(self.kinds, Mapping):
             raise ValueError(f"kinds must be a dict from names of columns to kinds, or None; got {self.kinds!r}.")
-        names = {column.name for column in table.columns}
+        names = [column.name for column in table.columns]
         for name, kind in self.kinds.items():
             if name not in names:
-                known = ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
-                raise ValueError(f"kinds has a column {name!r}, and X has none of this name. Its columns are {known}.")
+                raise ValueError(
+                    f"kinds has a column {name!r}, and X has none of this name. {_known_columns(name, names)}"
+                )
             if not callable(kind):
                 check_choice(kind, f"kinds[{name!r}]", KINDS)
         return dict(self.kinds)
@@ -291,3 +294,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _known_columns(name: Any, names: list[str]) -> str:
+    """The columns of a table for an error about a column that it has not, with similar names first."""
+    similar = get_close_matches(str(name), names, n=3)
+    ordered = [known for known in names if known in similar] + [known for known in names if known not in similar]
+    listed = ", ".join(map(repr, ordered[:_MAX_LISTED]))
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return (f"Did you mean {similar[0]!r}? " if similar else "") + f"Its columns are {listed}{more}."

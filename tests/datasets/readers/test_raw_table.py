@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sdgs._utils._number_parsing import MISSING_WORDS
 from sdgs.datasets import DataFileError, read_table, read_table_blocks
-from sdgs.datasets.readers._number_parsing import MISSING_WORDS
 
 MESSY = """order;Nachricht;Betrag;Menge;PLZ;Anteil;tags
 7;"Größe ""L"",

@@ -236,6 +236,7 @@ def test_an_unchanged_file_is_accepted(model, model_file, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:column .* is (left out|encoded as)")
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(min_rows=2), st.sampled_from(["auto", "both", "characters"]))
 def test_all_encoders_come_back(table, text):

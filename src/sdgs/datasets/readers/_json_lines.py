@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from sdgs._utils._number_parsing import abbreviate
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import abbreviate
 from sdgs.datasets.readers._open import Stream, read_lines
 from sdgs.datasets.readers._table_source import RowBlock, TableSource
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._number_parsing import MISSING_WORDS
+from sdgs._utils._number_parsing import MISSING_WORDS
 
 _SEPARATORS = ";|,"  # the comma last, because it may be part of a name
 _NO_LABELS = {"", "none"}
