@@ -112,11 +112,7 @@ def test_one_label_and_no_labels():
         2
     ] * 5
     nothing = np.zeros((7, 3), dtype=int)
-    assert sorted(test.size for _, test in MultilabelStratifiedKFold(3, random_state=0).split(nothing, nothing)) == [
-        2,
-        2,
-        3,
-    ]
+    assert sorted(test.size for _, test in MultilabelStratifiedKFold(3).split(nothing, nothing)) == [2, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -255,10 +251,8 @@ def test_scikit_learn_takes_the_splitters():
     cv = RepeatedMultilabelStratifiedKFold(3, n_repeats=2, random_state=0)
     assert cross_val_score(MultiOutputClassifier(LogisticRegression()), X, Y, cv=cv).shape == (6,)
     assert (
-        cross_val_score(
-            MultiOutputClassifier(LogisticRegression()), X, Y, cv=MultilabelStratifiedKFold(3, random_state=0)
-        ).min()
-        > 0.4
+        folds = MultilabelStratifiedKFold(3, random_state=0)
+        cross_val_score(MultiOutputClassifier(LogisticRegression()), X, Y, cv=folds).min() > 0.4
     )
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=MultilabelStratifiedShuffleSplit(2, random_state=0))
     assert search.fit(X, Y).n_splits_ == 2
@@ -297,12 +291,9 @@ Y_SMALL = make_labels(6)
         (lambda: MultilabelStratifiedKFold(1), "n_splits must be an integer >= 2, got 1"),
         (lambda: MultilabelStratifiedKFold(order=3), "order must be one of 1, 2; got 3"),
         (lambda: MultilabelStratifiedKFold(shuffle=False, random_state=0), "random_state has no effect"),
-        (lambda: next(MultilabelStratifiedKFold(3, random_state=0).split(Y_SMALL)), "y must be given"),
+        (lambda: next(MultilabelStratifiedKFold(3).split(Y_SMALL)), "y must be given"),
         (lambda: next(MultilabelStratifiedKFold(7).split(Y_SMALL, Y_SMALL)), "6 samples, which is fewer than the 7"),
-        (
-            lambda: next(MultilabelStratifiedKFold(3, random_state=0).split(Y_SMALL, Y_SMALL, [0, 0, 0, 1, 1, 1])),
-            "2 groups, which is",
-        ),
+        (lambda: next(MultilabelStratifiedKFold(3).split(Y_SMALL, Y_SMALL, [0, 0, 0, 1, 1, 1])), "2 groups, which is"),
         (lambda: next(MultilabelStratifiedKFold(2).split(Y_SMALL, 2 * Y_SMALL)), "y must hold only 0 and 1"),
         (lambda: next(MultilabelStratifiedKFold(2).split(Y_SMALL, np.linspace(0, 1, 6))), "Supported target types"),
         (lambda: next(MultilabelStratifiedKFold(2).split(Y_SMALL[:5], Y_SMALL)), "inconsistent numbers of samples"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sdgs._utils._number_parsing import abbreviate
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import abbreviate
 from sdgs.datasets.readers._open import Stream, open_stream, read_lines
 from sdgs.datasets.readers._table_source import RowBlock, TableSource
 
