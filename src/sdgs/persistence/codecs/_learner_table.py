@@ -214,7 +214,7 @@ def _check_metric(model: Any) -> None:
 def _finish_neighbors(model: Any, sizes: dict[str, Any]) -> None:
     """Sort the training samples into their tree again, which has the same result."""
     X, y = model._fit_X, getattr(model, "_y", None)
-    if isinstance(model.n_neighbors, int) and model.n_neighbors > sizes["n"]:
+    if isinstance(model.n_neighbors, numbers.Integral) and model.n_neighbors > sizes["n"]:
         raise ValueError("a search for neighbours in it has fewer samples than n_neighbors.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the algorithm, which were given at the fit
@@ -229,8 +229,8 @@ def _finish_neighbors(model: Any, sizes: dict[str, Any]) -> None:
         for codes, names in zip(columns, each, strict=True):
             if not np.array_equal(np.unique(codes), np.arange(names.size)) or (np.sort(names) != names).any():
                 raise ValueError("a KNeighborsClassifier in it has classes that are not those of its samples.")
-        named = [names[codes] for codes, names in zip(columns, each, strict=True)]
-        model.fit(X, np.column_stack(named) if isinstance(classes, list) else named[0])
+        model.fit(X, y)  # not to the names, of which a text of any length would be repeated for each sample
+        model.classes_ = classes
 
 
 def _check_standard_scaler(model: Any, sizes: Any) -> None:  # noqa: ARG001
