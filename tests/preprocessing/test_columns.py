@@ -43,6 +43,16 @@ def test_missing_categories_have_a_column_if_there_were_any():
     assert not ours.transform(read_column("c", [None, "new"])).toarray().any()
 
 
+@pytest.mark.parametrize("dtype", [bool, "boolean", int, float, object, str])
+def test_true_and_false_in_other_forms(dtype):
+    encoder, block = CategoryColumn.fit(read_column("flag", pd.Series([True, False, True, False])), 1, 40)
+    again = encoder.transform(read_column("flag", pd.Series([True, False, True, False]).astype(dtype)))
+    assert_array_equal(again.toarray(), block.toarray())
+    with_missing = encoder.transform(read_column("flag", pd.Series([1.0, np.nan, 0.0])))
+    assert with_missing.toarray().tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert not encoder.transform(read_column("flag", pd.Series([1.0, 2.0]))).nnz
+
+
 def test_lists_are_those_of_multi_label_binarizer():
     cells = [["a", "b"], [], ["b"], {"a", "c"}, ("b", "b")]
     ours, block = ListColumn.fit(read_column("l", cells), 1, 10)

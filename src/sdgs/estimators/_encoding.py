@@ -13,7 +13,7 @@ from sdgs.preprocessing import TableEncoder
 from sdgs.preprocessing._input_table import columns_to_encode, is_table, reject_texts
 
 
-class EncodedArray(np.ndarray):  # type: ignore[type-arg]
+class EncodedArray(np.ndarray):
     """Samples that an encoder has encoded already; so are rows that are taken from them."""
 
 
