@@ -47,7 +47,8 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="ARFF, svmlight, CSV or Parquet files with labels, compressed or not; - for standard input.",
+            help="ARFF, svmlight, CSV, Excel, JSON lines or Parquet files with labels, compressed or not; - for "
+            "standard input.",
             allow_dash=True,
         ),
     ],
