@@ -199,6 +199,11 @@ def test_numbers_are_encoded_exactly_once(sparse_output):
     model = SDGSClassifier(1, gamma=None, encode=encoder, random_state=0).fit(table, Y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert_array_equal(model.predict_proba(table.to_numpy()), model.predict_proba(table))
+    encoded = model.encoder_.transform(table)
+    assert_array_equal(model.predict_proba(encoded[5:9]), model.predict_proba(table)[5:9])
+    if not sparse_output:
+        assert type(encoded + 1) is np.ndarray
+        assert type(encoded.mean()) is np.float64
     pipeline = make_pipeline(encoder, SDGSClassifier(1, gamma=None, random_state=0)).fit(table, Y)
     of_array = SDGSClassifier(1, gamma=None, encode=encoder, random_state=0).fit(table.to_numpy(), Y)
     for one, X in ((model, table), (of_array, table.to_numpy())):

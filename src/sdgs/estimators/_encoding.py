@@ -11,10 +11,7 @@ from sdgs._utils._array_backends import backend_of
 from sdgs._utils._validation import canonical_csr, check_choice
 from sdgs.preprocessing import TableEncoder
 from sdgs.preprocessing._input_table import columns_to_encode, is_table, reject_texts
-
-
-class EncodedArray(np.ndarray):
-    """Samples that an encoder has encoded already; so are rows that are taken from them."""
+from sdgs.preprocessing._table_encoding import EncodedArray
 
 
 class EncodingMixin:
@@ -58,13 +55,12 @@ class EncodingMixin:
         """Samples as the model takes them: a table is encoded if that of ``fit`` was, and only once."""
         if self.encoder_ is None or self._is_encoded(X):
             return X
-        encoded = self.encoder_.transform(X)
-        return encoded if issparse(encoded) else encoded.view(EncodedArray)
+        return self.encoder_.transform(X)
 
     def _is_encoded(self: Any, X: Any) -> bool:
-        """Whether samples have been encoded already, as those of steps that encode a table once.
+        """Whether samples have been encoded already, by ``encoder_.transform`` or by steps that encode a table once.
 
-        Other dense arrays are so by their number of columns, but not if the table of ``fit`` has as many.
+        Dense arrays that are not marked are so by their number of columns, but not if the table of ``fit`` has as many.
         """
         shape: tuple[int, ...] = getattr(X, "shape", ())
         n_encoded = len(self.encoder_.get_feature_names_out())
