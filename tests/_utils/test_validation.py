@@ -69,7 +69,7 @@ def test_seeds_depend_on_the_state_alone():
         [(), (1, 2)],
         np.array([{"a"}, {"b"}], dtype=object),
     ],
-    ids=str,
+    ids=["sets", "sets of one", "lists", "lists of one length", "tuples", "array of sets"],
 )
 def test_collections_of_labels_are_rejected_with_what_to_do(y):
     with pytest.raises(ValueError, match=r"MultiLabelBinarizer\(\)\.fit_transform\(y\)"):
