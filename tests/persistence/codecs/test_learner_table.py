@@ -245,6 +245,13 @@ def test_a_tree_that_a_file_makes_deep_still_ends(data, tmp_path):
         np.testing.assert_array_equal(before.feature_importances_, after.feature_importances_)
 
 
+def test_a_pipeline_in_a_pipeline_may_end_with_no_step(data, tmp_path):
+    model = all_labels(make_pipeline(make_pipeline(StandardScaler(), "passthrough"), GaussianNB())).fit(*data)
+    sdgs.save(model, tmp_path / "model.sdgs")
+    again = sdgs.load(tmp_path / "model.sdgs")
+    np.testing.assert_array_equal(again.predict_proba(data[0]), model.predict_proba(data[0]))
+
+
 def test_a_long_name_of_a_class_is_not_repeated_for_each_sample(data, tmp_path):
     X, Y = data
     y = np.where(Y[:, 0], "a", "b")
