@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_array
 
-from sdgs._utils._validation import check_features, check_seed, is_plain_array, reject_label_lists
+from sdgs._utils._validation import check_features, check_seed, is_plain_array
 
 ARRAYS = {
     "float64": np.ones((3, 2)),
@@ -57,25 +57,3 @@ def test_seeds_depend_on_the_state_alone():
     for bad in (-1, 2**32, "seed"):
         with pytest.raises(ValueError, match="random_state must be"):
             check_seed(bad)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        [{"a"}, {"b", "c"}],
-        [{"a"}, {"b"}],
-        [["a"], ["b", "c"]],
-        [["a", "b"], ["b", "c"]],
-        [(), (1, 2)],
-        np.array([{"a"}, {"b"}], dtype=object),
-    ],
-    ids=["sets", "sets of one", "lists", "lists of one length", "tuples", "array of sets"],
-)
-def test_collections_of_labels_are_rejected_with_what_to_do(y):
-    with pytest.raises(ValueError, match=r"MultiLabelBinarizer\(\)\.fit_transform\(y\)"):
-        reject_label_lists(y, "y")
-
-
-@pytest.mark.parametrize("y", [[[0, 1], [1, 0]], ["a", "b"], np.eye(2), np.array(["a", None], dtype=object)], ids=str)
-def test_matrices_and_classes_are_no_collections(y):
-    reject_label_lists(y, "y")

@@ -304,3 +304,11 @@ Y_SMALL = make_labels(6)
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_lists_of_labels_are_split_as_their_matrix():
+    Y = np.random.default_rng(0).random((40, 3)) < 0.4
+    y = [np.array(["a", "b", "c"])[row].tolist() for row in Y]
+    cv = MultilabelStratifiedKFold(4, random_state=0)
+    for of_lists, of_matrix in zip(cv.split(np.zeros((40, 1)), y), cv.split(np.zeros((40, 1)), Y), strict=True):
+        np.testing.assert_array_equal(of_lists[1], of_matrix[1])

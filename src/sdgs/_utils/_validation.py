@@ -105,21 +105,6 @@ def is_data_frame(array: Any) -> bool:
     return hasattr(array, "columns") and hasattr(array, "iloc")
 
 
-def reject_label_lists(y: Any, name: str) -> None:
-    """Reject collections of labels, such as a list of sets, with what to do; lists of 0 and 1 are a matrix."""
-    is_list = isinstance(y, list | tuple) or (getattr(y, "ndim", 0) == 1 and getattr(y.dtype, "char", "") == "O")
-    collections = [row for row in y if isinstance(row, set | frozenset | list | tuple)] if is_list else []
-    if (
-        any(isinstance(row, set | frozenset) for row in collections)
-        or len(set(map(len, collections))) > 1
-        or any(isinstance(label, str) for row in collections for label in row)
-    ):
-        raise ValueError(
-            f"{name} has a collection of labels for each sample. Make it a matrix with one column per label: "
-            f"sklearn.preprocessing.MultiLabelBinarizer().fit_transform({name}), whose classes_ are the labels."
-        )
-
-
 def unwrap_labels(Y: Any, name: str) -> Any:
     """The array of a target that is a DataFrame or of another library; sparse targets as they are."""
     reject_masked(Y, name)

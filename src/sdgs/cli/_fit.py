@@ -45,7 +45,7 @@ def fit(
     ] = None,
     holdout: Annotated[
         float | None,
-        typer.Option(help="Share of the samples to hold out, drawn at random, and to evaluate the model on."),
+        typer.Option(help="Share of the samples to hold out, with the same share of each label, and to evaluate on."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -112,7 +112,7 @@ def fit(
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
-    held_out, kept = split_samples(X.shape[0], holdout, seed)
+    held_out, kept = split_samples(Y, holdout, seed)
     training = prepare_samples(model, data, X[kept])
     if training.encoder is not None and not json:
         print_columns(training.encoder, file)

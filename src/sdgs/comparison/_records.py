@@ -21,7 +21,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from sdgs._utils._version import __version__
-from sdgs.comparison._evaluation import ComparedData, Record
+from sdgs.comparison._compared_data import ComparedData
+from sdgs.comparison._evaluation import Record
 from sdgs.comparison._splits import Split
 from sdgs.metrics import ALL_METRICS, METRICS
 from sdgs.persistence._atomic_write import write_atomically
@@ -78,7 +79,7 @@ def hash_data(data: ComparedData) -> str:
     """A hash of the samples and their labels."""
     X = data.X
     plain = issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object)
-    content = fingerprint(X.shape, X) if plain else joblib.hash(X)
+    content = fingerprint(X.shape, X) if plain else joblib.hash(list(X.items()) if isinstance(X, dict) else X)
     return fingerprint(_FORMAT, content, data.labels.shape, data.labels, data.sparse)
 
 

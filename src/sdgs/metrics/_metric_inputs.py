@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_array
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._label_collections import align_label_lists, has_label_lists
 from sdgs._utils._validation import check_labels
 
 Floats = NDArray[np.float64]
@@ -55,6 +56,7 @@ def ratio_of_two(sums: Floats) -> Floats:
 
 def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array]:
     """True and predicted labels as integer CSR matrices; an error if shapes or names differ."""
+    Y_true, Y_pred = align_label_lists(Y_true, Y_pred)
     true = check_true_labels(Y_true)
     pred = check_labels(Y_pred, name="Y_pred", some_positive=False)
     _check_alike(Y_true, Y_pred, true.shape, pred.shape, "Y_pred")
@@ -63,6 +65,11 @@ def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array]:
 
 def check_true_labels(Y_true: Any) -> csr_array:
     """True labels as an integer CSR matrix with at least one row."""
+    if has_label_lists(Y_true):
+        raise ValueError(
+            "Y_true has a list of labels for each sample, but columns of scores have no names. Pass a label matrix "
+            "with the columns of the scores: sklearn.preprocessing.MultiLabelBinarizer(classes=model.classes_)."
+        )
     true = check_labels(Y_true, name="Y_true", some_positive=False)
     if true.shape[0] == 0:
         raise ValueError("Y_true has no samples. At least one is needed to average over.")

@@ -157,10 +157,10 @@ def read_column(name: str, raw: Any) -> InputColumn:
         return _from_series(name, raw)
     if isinstance(raw, str) or not isinstance(raw, np.ndarray | Iterable):
         raise ValueError(f"column {name!r} must be 1-D, got {raw!r:.50}.")
-    return _from_numpy(name, raw if isinstance(raw, np.ndarray) else _as_objects(raw))
+    return _from_numpy(name, raw if isinstance(raw, np.ndarray) else as_objects(raw))
 
 
-def _as_objects(cells: Any) -> Array:
+def as_objects(cells: Any) -> Array:
     """A 1-D array of objects, which may be sequences."""
     cells = list(cells)
     array = np.empty(len(cells), dtype=object)
@@ -245,7 +245,7 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         types = set(map(type, cells))
     types -= {type(None)}
     if types == {str}:
-        return InputColumn(name, "strings", _as_objects(cells))
+        return InputColumn(name, "strings", as_objects(cells))
     if not types:
         return InputColumn(name, "numbers", np.full(len(cells), np.nan))
     if all(issubclass(of_cell, bool | np.bool_) for of_cell in types):
@@ -258,14 +258,14 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         seconds = [None if cell is None else cell.total_seconds() for cell in cells]
         return InputColumn(name, "numbers", _as_floats(name, seconds))
     if all(issubclass(of_cell, list | tuple | set | frozenset | np.ndarray) for of_cell in types):
-        return InputColumn(name, "lists", _as_objects(_as_lists(name, cells)))
+        return InputColumn(name, "lists", as_objects(_as_lists(name, cells)))
     for of_cell in types:
         if not issubclass(of_cell, _READABLE):
             raise ValueError(
                 f"column {name!r} has an entry of type {of_cell.__name__}, which is not encoded: argument must be "
                 "a string or a real number, a date, or a list of strings."
             )
-    return InputColumn(name, "strings", _as_objects(None if cell is None else _as_text(cell) for cell in cells))
+    return InputColumn(name, "strings", as_objects(None if cell is None else _as_text(cell) for cell in cells))
 
 
 def _is_missing(cell: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -18,6 +19,12 @@ from sdgs.preprocessing._table_encoding import ColumnOptions, TableEncoding, fit
 from sdgs.selection._defaults import MAX_CATEGORIES
 
 TEXT_ANALYZERS = {"words": ("word",), "characters": ("char_wb",), "both": ("word", "char_wb")}
+
+
+def encoder_of(estimator: Any) -> "TableEncoder | None":
+    """The encoder that a fitted estimator applies to tables: its ``encoder_``, or the first step of a pipeline."""
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else getattr(estimator, "encoder_", None)
+    return first if isinstance(first, TableEncoder) else None
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -201,6 +208,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def sparse_output_(self) -> bool:
         """Whether the encoded table is sparse."""
         return self._fitted_encoding().is_sparse
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._fitted_encoding().names)
 
     def _fitted_encoding(self) -> TableEncoding:
         if not hasattr(self, "_encoding"):  # so that there is no such attribute before fit

@@ -79,7 +79,10 @@ class TableEncoding:
         if not self.is_sparse:
             columns = [block.toarray() if issparse(block) else block for block in blocks]
             return np.hstack(columns).view(EncodedArray)
-        return csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+        X = csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+        if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # trees of scikit-learn take no other indices
+            X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+        return X
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:

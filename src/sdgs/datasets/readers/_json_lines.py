@@ -30,6 +30,11 @@ class JsonLinesSource(TableSource):
         first = list(lines) if whole else list(_take(lines, self._block_bytes))
         if not first:
             raise DataFileError(f"{self.name}: the file is empty.")
+        if first[0][1].lstrip().startswith("["):
+            raise DataFileError(
+                f"{self.name}: a JSON array, where one object per line is read. Convert it, for example by the "
+                "command: jq -c '.[]' FILE > NEW-FILE.jsonl"
+            )
         columns: dict[str, None] = {}
         for number, line in first:
             columns.update(dict.fromkeys(self._parse(number, line)))
