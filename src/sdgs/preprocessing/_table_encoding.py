@@ -18,6 +18,13 @@ from sdgs.preprocessing._number_columns import DateColumn, NumberColumn
 from sdgs.selection._defaults import MAX_SPARSE_DENSITY
 
 
+class EncodedArray(np.ndarray):
+    """A dense encoded table, or some rows of it: the mark by which a model with an encoder does not encode it again."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return np.asarray(array)[()]  # results of calculations are plain arrays and numbers
+
+
 @dataclass(frozen=True)
 class ColumnOptions:
     """Parameters of :class:`sdgs.preprocessing.TableEncoder`; None stands for "auto"."""
@@ -71,7 +78,8 @@ class TableEncoding:
     def join(self, blocks: list[Any]) -> Any:
         """The encoded columns as one matrix."""
         if not self.is_sparse:
-            return np.hstack([block.toarray() if issparse(block) else block for block in blocks])
+            columns = [block.toarray() if issparse(block) else block for block in blocks]
+            return np.hstack(columns).view(EncodedArray)
         return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
 
 
