@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 import sdgs
+from sdgs.cli._models import stack_rows
 from sdgs.datasets import make_tickets, read_table, tickets_path
 from sdgs.model_selection import MultilabelStratifiedShuffleSplit
 from sdgs.preprocessing import TableEncoder
@@ -185,6 +186,28 @@ def test_an_encoder_of_python_reads_files_too(run, fitted, tmp_path):
     model.save(tmp_path / "python.sdgs", label_names=frame.label_names)
     result = run("evaluate", "python.sdgs", folder / "new.csv", "--label-column", "tags", "--json")
     assert json.loads(result.stdout)["measures"]["f1"] > 0.9
+
+
+def test_a_table_of_numbers_is_encoded_once(run, tmp_path):
+    """It has as many features as columns, so that their number does not tell both apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(50, 10, (60, 2)).round(1)
+    lines = [f"{a},{b},{int(a > 50)},{int(b > 50)}" for a, b in X.tolist()]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,high_a,high_b", *lines]))
+    model, labels = tmp_path / "model.sdgs", ["--labels", "high_*"]
+    result = run("fit", tmp_path / "data.csv", *labels, "--number", "a", "-o", model, "--set", "gamma=None")
+    assert result.exit_code == 0, result.output
+    result = run("predict", model, tmp_path / "data.csv", "--scores")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    scores = [[float(row[name]) for name in ("high_a", "high_b")] for row in rows]
+    table = read_table(tmp_path / "data.csv", labels=["high_*"]).to_pandas()
+    loaded = sdgs.load(model)
+    np.testing.assert_allclose(scores, loaded.predict_proba(table), rtol=1e-4)
+    encoded = loaded.encoder_.transform(table)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(stack_rows([encoded[:20], encoded[20:]])), loaded.predict_proba(table)
+    )
 
 
 @pytest.mark.slow

@@ -306,6 +306,14 @@ def test_records_depend_on_data_parameters_and_splits(small, tmp_path):
     assert len(os.listdir(tmp_path)) == n_files
 
 
+def test_a_method_of_an_object_is_described_with_its_content():
+    described = [describe_parameters(Constant(warns=np.arange(n).searchsorted)) for n in (3, 4)]
+    methods = [describe_parameters(Constant(warns=Constant(share).get_params)) for share in (0.4, 0.5)]
+    assert described[0] != described[1]
+    assert methods[0] != methods[1]
+    assert methods[0] == describe_parameters(Constant(warns=Constant(0.4).get_params))
+
+
 def test_parameters_without_a_hash(small, tmp_path):
     X, Y = small
     local = {"local": Constant(warns=lambda: None)}

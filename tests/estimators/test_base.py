@@ -158,21 +158,6 @@ def test_arrays_are_validated_before_prediction(digits, model):
         named.predict(X[1:])
 
 
-@pytest.mark.parametrize(
-    "y", [[0.0, np.nan, 1.0], np.array(["a", None, "b"], dtype=object), np.array([[0, 1], [1, np.nan], [1, 0]])]
-)
-def test_missing_labels_are_named(y):
-    with pytest.raises(ValueError, match=r"missing in 1 of 3 rows \(counted from 0: 1\)"):
-        SDGSClassifier().fit(np.eye(3), y)
-
-
-def test_a_label_without_a_name_is_warned_of_once(digits):
-    Y = pd.DataFrame({"": digits[0].Y[:, 0], "other": digits[0].Y[:, 1]})
-    with pytest.warns(UserWarning, match="blank name") as record:
-        SDGSClassifier(random_state=0).fit(digits[0].X, Y)
-    assert len(record) == 1
-
-
 NAMES = np.array(["d", "a", "c", "b"])
 BY_NAME = np.argsort(NAMES)
 
@@ -276,3 +261,18 @@ def test_suspicious_labels_and_explanations_take_lists_of_labels(lists):
     assert set(named.label_names) <= set(NAMES)
     for method in (model.explain, model.explain_prediction):
         assert str(method(X[:2], y[:2])[0]) == str(method(X[:2], Y[:2])[0])
+
+
+@pytest.mark.parametrize(
+    "y", [[0.0, np.nan, 1.0], np.array(["a", None, "b"], dtype=object), np.array([[0, 1], [1, np.nan], [1, 0]])]
+)
+def test_missing_labels_are_named(y):
+    with pytest.raises(ValueError, match=r"missing in 1 of 3 rows \(counted from 0: 1\)"):
+        SDGSClassifier().fit(np.eye(3), y)
+
+
+def test_a_label_without_a_name_is_warned_of_once(digits):
+    Y = pd.DataFrame({"": digits[0].Y[:, 0], "other": digits[0].Y[:, 1]})
+    with pytest.warns(UserWarning, match="blank name") as record:
+        SDGSClassifier(random_state=0).fit(digits[0].X, Y)
+    assert len(record) == 1

@@ -114,7 +114,7 @@ def stack_rows(blocks: Sequence[Any]) -> Any:
     """All rows of dense or sparse blocks."""
     from scipy.sparse import csr_array, issparse, vstack
 
-    return csr_array(vstack(blocks, format="csr")) if issparse(blocks[0]) else np.vstack(blocks)
+    return csr_array(vstack(blocks, format="csr")) if issparse(blocks[0]) else np.vstack(blocks).view(type(blocks[0]))
 
 
 def load_model(path: Path, n_jobs: int) -> NamedModel:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import joblib
@@ -54,8 +55,11 @@ def _describe(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(map(_describe, value))})"
     if isinstance(value, dict):
         return f"dict({', '.join(f'{_describe(key)}: {_describe(item)}' for key, item in value.items())})"
-    if callable(value) and hasattr(value, "__qualname__"):  # a class or a function
+    if callable(value) and hasattr(value, "__qualname__"):  # a class, a function, or a method of an object
         name = f"{getattr(value, '__module__', '')}.{value.__qualname__}"
+        owner = getattr(value, "__self__", None)
+        if owner is not None and not isinstance(owner, ModuleType):
+            return f"{name} of {_describe(owner)}"
         return name if "<" not in name else f"{name} {_hash(value)}"  # one that is local
     if isinstance(value, BaseEstimator):  # its parameters are parameters of what holds it
         parameters = ", ".join(f"{key}={_describe(item)}" for key, item in sorted(value.get_params(deep=False).items()))

@@ -140,6 +140,10 @@ class CrossFittedClassifier(MultiLabelClassifier):
         sizes = len(self._average.calibrations), self._average.weights.size
         if not self._scorers or sizes != (len(self._scorers), len(self._scorers)):
             raise ValueError(f"a {type(self).__name__} in it has different numbers of classifiers and weights.")
+        if len(self._named_estimators()) != len(self._scorers):
+            raise ValueError(
+                f"a {type(self).__name__} in it was fitted to other classifiers than it has as parameters."
+            )
         for scorer in self._scorers:
             check_scorer(scorer, self.n_features_in_)
         self._set_attributes()

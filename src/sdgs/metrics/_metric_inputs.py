@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._label_collections import align_label_lists, has_label_lists
-from sdgs._utils._validation import check_labels, is_data_frame
+from sdgs._utils._validation import check_labels
 
 Floats = NDArray[np.float64]
 
@@ -118,5 +118,6 @@ def check_fill_value(value: Any, name: str) -> float:
 def _check_alike(Y_true: Any, other: Any, shape: tuple[int, ...], other_shape: tuple[int, ...], name: str) -> None:
     if shape != other_shape:
         raise ValueError(f"Y_true and {name} must have the same shape, got {shape} and {other_shape}.")
-    if is_data_frame(Y_true) and is_data_frame(other) and not Y_true.columns.equals(other.columns):
+    names, other_names = (getattr(frame, "columns", None) for frame in (Y_true, other))  # of pandas or Polars
+    if names is not None and other_names is not None and list(names) != list(other_names):
         raise ValueError(f"Y_true and {name} have different columns, or another order: pass {name}[Y_true.columns].")

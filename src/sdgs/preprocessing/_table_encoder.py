@@ -80,7 +80,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     one they are 0, which is the mean, and a column shows where they were missing.
 
     A category that was not seen in ``fit`` is a rare one; if there were no rare ones, it is zero in all columns. An
-    unknown word is ignored. A text that is no number or date, in a column that is of this kind, is missing.
+    unknown word is ignored. A text that is no number or date, in a column that is of this kind, is missing. In a column
+    that had True and False, 1 and 0 are the same.
 
     ``transform`` finds the columns of a table by their names: their order does not matter, and others are ignored. Each
     row is encoded on its own, so that blocks of a table give the same as the whole.

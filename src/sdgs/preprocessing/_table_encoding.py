@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, get_index_dtype, hstack, issparse
 
 from sdgs.preprocessing._column_kinds import KindChoice, choose_kind
 from sdgs.preprocessing._encoded_column import EncodedColumn
@@ -16,6 +16,13 @@ from sdgs.preprocessing._fit_columns import ColumnEncoder, Embedding, fit_column
 from sdgs.preprocessing._input_table import InputColumn, InputTable
 from sdgs.preprocessing._number_columns import DateColumn, NumberColumn
 from sdgs.selection._defaults import MAX_SPARSE_DENSITY
+
+
+class EncodedArray(np.ndarray):
+    """A dense encoded table, or some rows of it: the mark by which a model with an encoder does not encode it again."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return np.asarray(array)[()]  # results of calculations are plain arrays and numbers
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,16 @@ class TableEncoding:
     def join(self, blocks: list[Any]) -> Any:
         """The encoded columns as one matrix."""
         if not self.is_sparse:
-            return np.hstack([block.toarray() if issparse(block) else block for block in blocks])
-        X = csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
-        if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # trees of scikit-learn take no other indices
-            X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-        return X
+            columns = [block.toarray() if issparse(block) else block for block in blocks]
+            return np.hstack(columns).view(EncodedArray)
+        return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
+
+
+def _with_small_indices(matrix: Any) -> Any:
+    """Indices of 32 bits where they suffice: trees and support vector machines of scikit-learn take no others."""
+    dtype = get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
+    indices, indptr = (array.astype(dtype, copy=False) for array in (matrix.indices, matrix.indptr))
+    return csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:

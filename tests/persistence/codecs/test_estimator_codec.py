@@ -422,6 +422,11 @@ METHOD_FORGERIES = {
         lambda document, _: document["attributes"]["_scorers"][0].update(n=1),
         "more samples than there are",
     ),
+    "a classifier too much": (
+        AveragingClassifier([GaussianNB()], cv=2),
+        lambda document, _: document["parameters"].update(estimators=2 * document["parameters"]["estimators"]),
+        "other classifiers than it has as parameters",
+    ),
     "a weight too much": (
         AveragingClassifier([GaussianNB()], cv=2),
         lambda _, arrays: arrays.update({"_average.weights": np.ones(2)}),
