@@ -182,3 +182,13 @@ def test_an_encoder_of_python_reads_files_too(run, fitted, tmp_path):
     model.save(tmp_path / "python.sdgs", label_names=frame.label_names)
     result = run("evaluate", "python.sdgs", folder / "new.csv", "--label-column", "tags", "--json")
     assert json.loads(result.stdout)["measures"]["f1"] > 0.9
+
+
+def test_a_column_that_lists_no_labels_is_named(run, tmp_path):
+    lines = [f"{i % 7};{10 + i};{'ab'[i % 2]}" for i in range(120)]
+    (tmp_path / "d.csv").write_text("\n".join(["x;price;kind", *lines]))
+    result = run("info", "d.csv", "--label-column", "price")
+    message = "of the 120 labels in the column 'price' 120 occur fewer than 3 times, such as '10', '100', '101'."
+    assert message in result.stderr
+    assert "some folds" not in result.stderr
+    assert "fewer than 3" not in run("info", "d.csv", "--label-column", "kind").stderr

@@ -66,6 +66,11 @@ def note(message: str) -> None:
     err().print(f"[yellow]Note:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
 
 
+def warn(message: str) -> None:
+    """Print that the result is probably not what was meant."""
+    err().print(f"[bold red]Warning:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
+
+
 def exit_with_error(message: str, *, status: int = 1) -> NoReturn:
     """Print an error and end with this exit status."""
     err().print(f"[red]{escape(message, keep=_LINES)}[/]", soft_wrap=True)

@@ -46,6 +46,7 @@ class TrainingData:
     dropped: tuple[tuple[str, str], ...]
     formats: dict[str, Any] | None
     kinds: dict[str, str]
+    label_column: str | None = None  # which lists the labels
 
     @property
     def is_table(self) -> bool:
@@ -68,12 +69,12 @@ def read_training_data(
     from sdgs.datasets.readers._mulan_meka import read_label_names
 
     patterns = {kind: option.split_names(values) for kind, values in kinds.items()}
+    label_column = label_arguments.get("label_column")
     if numbers_only or detect_format(file, format_) not in TABLE_FORMATS:
         _reject_kinds(patterns)
         data = read(file, **label_arguments, drop=drop, format=format_)
-        return TrainingData(
-            data.X, data.Y, data.feature_names, data.label_names, data.name, data.dropped, formats=None, kinds={}
-        )
+        names = data.feature_names, data.label_names, data.name, data.dropped
+        return TrainingData(data.X, data.Y, *names, formats=None, kinds={}, label_column=label_column)
     arguments = dict(label_arguments)
     if "xml" in arguments:
         arguments["labels"] = read_label_names(arguments.pop("xml"))
@@ -89,7 +90,8 @@ def read_training_data(
         X = np.column_stack(list(table.columns.values()))
         is_plain = all(format_.decimal == "." and not format_.others_missing for format_ in formats.values())
         formats = {} if is_plain else formats
-    return TrainingData(X, table.Y, table.names, table.label_names, table.name, table.left_out, formats or None, chosen)
+    names = table.names, table.label_names, table.name, table.left_out
+    return TrainingData(X, table.Y, *names, formats or None, chosen, label_column)
 
 
 def _n_source_notes(notes: tuple[str, ...]) -> int:
