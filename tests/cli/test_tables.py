@@ -85,6 +85,31 @@ def test_all_commands_take_the_table(run, fitted, tmp_path):
     assert run("info", model, "--json").exit_code == 0
 
 
+def test_an_audit_shows_the_cells(run, fitted, tmp_path):
+    folder, _ = fitted
+    tickets = list(csv.DictReader((folder / "tickets.csv").read_text().splitlines()))
+    arguments = ("audit", folder / "tickets.csv", "--label-column", "tags", "--jobs", 1)
+    result = run(*arguments, "-o", "all.csv")
+    assert result.exit_code == 0, result.output
+    assert "message: " in result.stdout
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    assert list(rows[0])[7:] == ["message", "ticket", "plan", "channel", "opened", "amount"]
+    assert rows
+    for row in rows:
+        assert {name: row[name] for name in list(row)[7:]}.items() <= tickets[int(row["sample"]) - 1].items()
+    result = run(*arguments, "--keep", "ticket,am*", "-o", "kept.html")
+    assert "ticket: " in result.stdout
+    assert "message: " not in result.stdout
+    page = (tmp_path / "kept.html").read_text()
+    assert "Its cells" in page
+    assert f"<b>ticket</b> {rows[0]['ticket']}, <b>amount</b> {rows[0]['amount']}" in page
+    assert (
+        "no column is named 'nothing', which should be a column to keep" in run(*arguments, "--keep", "nothing").stderr
+    )
+    content = json.loads(run(*arguments, "--keep", "ticket", "--json").stdout)
+    assert content["suspicious"][0]["cells"] == {"ticket": rows[0]["ticket"]}
+
+
 def test_holdout(run, fitted, tmp_path):
     folder, _ = fitted
     arguments = ("fit", folder / "tickets.csv", "--label-column", "tags", "--holdout", "0.25")
