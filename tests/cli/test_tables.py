@@ -121,7 +121,18 @@ def test_holdout(run, fitted, tmp_path):
     f1 = f1_score(table.Y[held_out], predicted, average="samples", zero_division=1)
     assert content["test"]["measures"]["f1"] == pytest.approx(f1)
     assert f1 > 0.9
+    result = run(*arguments, "-o", "g.sdgs", "--holdout-file", "held-out.csv")
+    assert result.exit_code == 0, result.output
+    assert "The model is fitted to 300 samples; 100 are held out, and are written to held-out.csv." in result.stdout
+    lines = (folder / "tickets.csv").read_text().splitlines()
+    assert (tmp_path / "held-out.csv").read_text().splitlines() == [lines[0], *(lines[i + 1] for i in held_out)]
+    again = json.loads(run("evaluate", "g.sdgs", "held-out.csv", "--label-column", "tags", "--json").stdout)
+    assert again["measures"] == content["test"]["measures"]
     assert "must be a share between 0 and 1" in run(*arguments[:-1], "1.5", "-o", "i.sdgs").output
+    assert "For 20 % give 0.2." in run(*arguments[:-1], "20", "-o", "i.sdgs").output
+    both = run(*arguments, "-o", "i.sdgs", "--test", folder / "new.csv")
+    assert "give --test or --holdout, not both" in both.output
+    assert "needs --holdout" in run(*arguments[:-2], "-o", "i.sdgs", "--holdout-file", "a.csv").output
     assert "leaves none" in run(*arguments[:-1], "0.0001", "-o", "i.sdgs").stderr
 
 

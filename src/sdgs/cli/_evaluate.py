@@ -67,7 +67,7 @@ def evaluate(
     if json:
         print_json(asdict(evaluation))
         return
-    print_measures(evaluation, file)
+    print_measures(evaluation, file.name)
     print_labels(evaluation, worst)
 
 
@@ -115,11 +115,11 @@ def measure_title(name: str) -> str:
     return f"{name.replace('_', ' ')} {'↑' if find_metric(name).greater_is_better else '↓'}"
 
 
-def print_measures(evaluation: Evaluation, file: Path) -> None:
+def print_measures(evaluation: Evaluation, name: str) -> None:
     """Print the five measures, in percent, then the others."""
     from sdgs.metrics import METRICS
 
-    out().print(f"[bold]{escape(file.name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
+    out().print(f"[bold]{escape(name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
     table = make_table("", "%")
     for name in METRICS:
         table.add_row(measure_title(name), format_percent(evaluation.measures[name]))

@@ -94,15 +94,6 @@ def prepare_samples(model: Any, data: TrainingData, X: Any) -> TrainingSamples:
     return TrainingSamples(X.columns, matrix, tuple(map(str, encoder.get_feature_names_out())), encoder)
 
 
-def split_samples(n: int, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to hold out, and the others; drawn at random, in order."""
-    order = np.random.RandomState(seed).permutation(n)
-    n_held_out = round((holdout or 0) * n)
-    if holdout is not None and not 0 < n_held_out < n:
-        exit_with_error(f"--holdout {holdout:g} of {n} samples leaves none to train on or to hold out.")
-    return np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-
-
 def train(model: Any, X: Any, Y: Any) -> None:
     """Fit a model, with a bar."""
     try:
