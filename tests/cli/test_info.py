@@ -15,7 +15,7 @@ def test_info(run, songs):
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert "train.csv: 100 samples, 8 columns, 3 labels" in text
-    assert "the column 'id' is left out: an identifier" in text
+    assert "id drop an identifier: every value is different" in text
     assert "is_[odd]" in text
     assert text.endswith("'--labels=is_*'")
     content = json.loads(run("info", songs / "train.arff", "--json").stdout)

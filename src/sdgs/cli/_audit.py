@@ -245,8 +245,8 @@ def _join(names: list[str]) -> str:
 
 def _json_content(result: _Audit) -> dict[str, Any]:
     suspicious, duplicates = result.suspicious, result.duplicates
-    columns = (suspicious.sample_names, suspicious.labels, suspicious.given, suspicious.probability, suspicious.score)
-    columns = (*columns, suspicious.rows)
+    pairs = zip(suspicious.sample_names, suspicious.labels, suspicious.given, suspicious.probability, strict=True)
+    scored = zip(pairs, suspicious.score, suspicious.rows, strict=True)
     return {
         "samples": result.X.shape[0],
         "checked": suspicious.n_samples,
@@ -262,7 +262,7 @@ def _json_content(result: _Audit) -> dict[str, Any]:
                 "score": float(score),
                 **({"cells": result.cells_of(int(row))} if result.cells else {}),
             }
-            for sample, label, given, probability, score, row in zip(*columns, strict=True)
+            for (sample, label, given, probability), score, row in scored
         ],
         "duplicates": [
             {

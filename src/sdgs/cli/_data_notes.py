@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgs.cli._console import note, warn
+from sdgs.cli._console import count, note, warn
 
 _MIN_SAMPLES = 100  # from which a measure on all samples has a standard error of at most 5 points
 _N_FOLDS = 3  # of cross-validation, by default
@@ -24,10 +24,12 @@ def note_samples_and_labels(file: Path, data: Any) -> None:
     counts = data.Y[complete].sum(axis=0).astype(int)
     if n < _MIN_SAMPLES:
         points = 100 / np.sqrt(max(n, 1))  # two standard errors of a share, at most
-        note(f"{file}: {n} samples are few. A measure on {n} samples is uncertain by up to {points:.0f} points.")
+        samples = count(n, "sample")
+        verb = "is" if n == 1 else "are"
+        note(f"{file}: {samples} {verb} few. A measure on {samples} is uncertain by up to {points:.0f} points.")
     is_rare = (counts > 0) & (counts < min(_N_FOLDS, n))
     column = getattr(data, "label_column", None)
-    if column is not None and 2 * is_rare.sum() > counts.size:
+    if column is not None and n >= _MIN_SAMPLES and 2 * is_rare.sum() > counts.size:
         examples = ", ".join(repr(data.label_names[j]) for j in np.flatnonzero(is_rare)[:_MAX_EXAMPLES])
         warn(
             f"{file}: of the {counts.size:,} labels in the column {column!r} {is_rare.sum():,} occur fewer than "

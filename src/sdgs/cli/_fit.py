@@ -1,6 +1,5 @@
 """`sdgs fit`."""
 
-import shlex
 import warnings
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_json, spinner
+from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_command, print_json, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, evaluate_predictions, print_labels, print_measures
 from sdgs.cli._holdout import check_holdout, split_samples, write_samples
 from sdgs.cli._info import note_counters, print_dropped
@@ -124,8 +123,7 @@ def fit(
     held_out, kept = split_samples(X.shape[0], holdout, seed)
     if holdout_file is not None:
         write_samples(holdout_file, file, format, rows[held_out])
-    if held_out.size and not json:
-        _print_sizes(kept.size, held_out.size, holdout_file)
+    _print_sizes(kept.size, held_out.size, holdout_file, shown=not json)
     training = prepare_samples(model, data, X[kept])
     if training.encoder is not None and not json:
         print_columns(training.encoder, file)
@@ -159,14 +157,15 @@ def fit(
     )
     if evaluation is None:
         same_column = [f"--label-column={label_column}"] if label_column else []
-        command = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
-        err().print(f"Next: {escape(command)}", soft_wrap=True)
+        print_command(err(), ["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
     else:
         print_measures(evaluation, f"{file.name}, held out" if test is None else test.name)
         print_labels(evaluation, _MAX_LABELS_SHOWN)
 
 
-def _print_sizes(n_kept: int, n_held_out: int, file: Path | None) -> None:
+def _print_sizes(n_kept: int, n_held_out: int, file: Path | None, *, shown: bool) -> None:
+    if not (n_held_out and shown):
+        return
     written = "" if file is None else f", and are written to {escape(file)}"
     sizes = f"The model is fitted to {n_kept:,} samples; {n_held_out:,} are held out{written}."
     out().print(sizes, soft_wrap=True)

@@ -17,6 +17,7 @@ from sdgs.cli._console import (
     make_table,
     note,
     out,
+    print_command,
     print_json,
     spinner,
 )
@@ -171,7 +172,7 @@ def _print_dataset(
 def _print_next(command: str, file: Path, options: dict[str, Any]) -> None:
     """Print the command to run next, with the same options."""
     given = [f"{name}={value}" for name, value in options.items() if value]
-    out().print(f"Next: {escape(shlex.join(['sdgs', command, str(file), *given]))}", soft_wrap=True)
+    print_command(out(), ["sdgs", command, str(file), *given])
 
 
 def print_dropped(dropped: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sdgs.cli import _options as option
 from sdgs.cli._console import escape, exit_with_error, make_table, note, out
 
-_MAX_COLUMNS_SHOWN = 30
+_MAX_COLUMNS_SHOWN, _MAX_NAMES_SHOWN = 30, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +168,10 @@ def print_columns(encoder: Any, file: Path) -> None:
     if len(encoder.columns_) > _MAX_COLUMNS_SHOWN:
         out().print(f"[dim]... and {len(encoder.columns_) - _MAX_COLUMNS_SHOWN} more columns.[/]")
     out().print("Other kinds: --text, --category, --number or --date COLUMN; --drop COLUMN leaves it out.")
-    for record in encoder.columns_:
+    for record in encoder.columns_[_MAX_COLUMNS_SHOWN:]:
         if record.kind == "drop":
-            use = shlex.join(["--category", record.name.replace(",", "?")])
-            hint = "" if record.reason in ("constant", "empty") else f" To use it: {use}, or --text."
-            note(f"{file}: the column {record.name!r} is left out: {record.reason}.{hint}")
+            note(f"{file}: the column {record.name!r} is left out: {record.reason}.")
+    unused = [r.name for r in encoder.columns_ if r.kind == "drop" and r.reason not in ("constant", "empty")]
+    if unused:
+        names = ",".join(name.replace(",", "?") for name in unused[:_MAX_NAMES_SHOWN])
+        out().print(f"To use a column of kind drop: {escape(shlex.join(['--category', names]))}, or --text.")
