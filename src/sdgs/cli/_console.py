@@ -123,9 +123,10 @@ def json_value(value: Any) -> Any:
 
 
 def format_sizes(X: Any, n_labels: int) -> str:
-    """Numbers of samples, features and labels."""
+    """Numbers of samples, features or columns of a table, and labels."""
     n, p = X.shape
-    return f"{n:,} samples, {count(p, 'feature')}, {count(n_labels, 'label')}"
+    noun = "column" if hasattr(X, "columns") else "feature"
+    return f"{count(n, 'sample')}, {count(p, noun)}, {count(n_labels, 'label')}"
 
 
 def count(n: int, noun: str) -> str:

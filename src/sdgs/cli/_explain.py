@@ -23,6 +23,11 @@ from sdgs.cli._console import (
 )
 from sdgs.cli._models import NamedModel, load_sdgs_model, names_for_explanations, stack_rows
 
+_UNITS = (
+    "Features of an encoded table: numbers and dates are in standard deviations from their mean in training, "
+    "categories are 0 or 1, and words have weights of at most 1."
+)
+
 
 class Picture(StrEnum):
     """What the picture shows."""
@@ -96,6 +101,8 @@ def explain(
     else:
         for row in rows:
             _print_sample(*row)
+        if named.encoder is not None:
+            print_sentences(_UNITS)
     if output is not None:
         _write_picture(output, picture or (Picture.reasons if size is None else Picture.parts), explained, size)
 
