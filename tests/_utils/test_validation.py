@@ -1,10 +1,12 @@
 """Validation of arguments."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.utils import check_array
 
-from sdgs._utils._validation import check_features, check_seed, is_plain_array, reject_label_lists
+from sdgs._utils._validation import check_features, check_labels, check_seed, is_plain_array
 
 ARRAYS = {
     "float64": np.ones((3, 2)),
@@ -59,23 +61,20 @@ def test_seeds_depend_on_the_state_alone():
             check_seed(bad)
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        [{"a"}, {"b", "c"}],
-        [{"a"}, {"b"}],
-        [["a"], ["b", "c"]],
-        [["a", "b"], ["b", "c"]],
-        [(), (1, 2)],
-        np.array([{"a"}, {"b"}], dtype=object),
-    ],
-    ids=str,
-)
-def test_collections_of_labels_are_rejected_with_what_to_do(y):
-    with pytest.raises(ValueError, match=r"MultiLabelBinarizer\(\)\.fit_transform\(y\)"):
-        reject_label_lists(y, "y")
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+@pytest.mark.parametrize("convert", [np.array, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"])
+def test_missing_labels_are_named_by_their_rows(missing, convert):
+    if missing is not np.nan and convert is csr_array:
+        missing = np.nan  # sparse matrices have no objects
+    rows = [[0, 1], [missing, 1], [1, 0], [1, missing]]
+    with pytest.raises(ValueError, match=r"missing in 2 of 4 rows \(counted from 0: 1, 3\).*notna"):
+        check_labels(convert(rows))
+    with pytest.raises(ValueError, match="must hold only 0 and 1"):
+        check_labels(convert([[0, 1], [2, 1]]))
 
 
-@pytest.mark.parametrize("y", [[[0, 1], [1, 0]], ["a", "b"], np.eye(2), np.array(["a", None], dtype=object)], ids=str)
-def test_matrices_and_classes_are_no_collections(y):
-    reject_label_lists(y, "y")
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_label_without_a_name_is_warned_of(blank):
+    Y = pd.DataFrame({blank: [1, 0], "login": [0, 1]})
+    with pytest.warns(UserWarning, match="blank name.*samples without labels.*drop"):
+        check_labels(Y, name="y")

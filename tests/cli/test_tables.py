@@ -11,7 +11,9 @@ from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 import sdgs
+from sdgs.cli._models import stack_rows
 from sdgs.datasets import make_tickets, read_table, tickets_path
+from sdgs.model_selection import MultilabelStratifiedShuffleSplit
 from sdgs.preprocessing import TableEncoder
 
 KINDS = {"ticket": "drop", "message": "text", "plan": "category", "channel": "category"}
@@ -118,7 +120,9 @@ def test_holdout(run, fitted, tmp_path):
     content = json.loads(run(*arguments, "-o", "h.sdgs", "--json").stdout)
     assert (content["samples"], content["test"]["samples"]) == (300, 100)
     table = read_table(folder / "tickets.csv", label_column="tags")
-    held_out = np.sort(np.random.RandomState(0).permutation(400)[:100])
+    splitter = MultilabelStratifiedShuffleSplit(1, test_size=100, random_state=0)
+    kept, held_out = (np.sort(rows) for rows in next(splitter.split(table.Y, table.Y)))
+    assert np.abs(table.Y[held_out].mean(axis=0) - table.Y[kept].mean(axis=0)).max() < 0.02
     predicted = sdgs.load(tmp_path / "h.sdgs").predict(table.to_pandas().iloc[held_out]).toarray()
     f1 = f1_score(table.Y[held_out], predicted, average="samples", zero_division=1)
     assert content["test"]["measures"]["f1"] == pytest.approx(f1)
@@ -254,3 +258,63 @@ def test_a_model_of_excel_reads_the_same_data_as_text(run, tmp_path):
         result = run(command[0], "d.sdgs", "d.csv", *command[1:], "--invalid", "missing")
         assert result.exit_code == 0, result.output
     assert run("report", "d.sdgs", "d.csv", "--label-column", "kind", "--invalid", "missing").exit_code == 0
+
+
+def test_a_table_of_numbers_is_encoded_once(run, tmp_path):
+    """It has as many features as columns, so that their number does not tell both apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(50, 10, (60, 2)).round(1)
+    lines = [f"{a},{b},{int(a > 50)},{int(b > 50)}" for a, b in X.tolist()]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,high_a,high_b", *lines]))
+    model, labels = tmp_path / "model.sdgs", ["--labels", "high_*"]
+    result = run("fit", tmp_path / "data.csv", *labels, "--number", "a", "-o", model, "--set", "gamma=None")
+    assert result.exit_code == 0, result.output
+    result = run("predict", model, tmp_path / "data.csv", "--scores")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    scores = [[float(row[name]) for name in ("high_a", "high_b")] for row in rows]
+    table = read_table(tmp_path / "data.csv", labels=["high_*"]).to_pandas()
+    loaded = sdgs.load(model)
+    np.testing.assert_allclose(scores, loaded.predict_proba(table), rtol=1e-4)
+    encoded = loaded.encoder_.transform(table)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(stack_rows([encoded[:20], encoded[20:]])), loaded.predict_proba(table)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["sdgs", "logistic", "trees"])
+def test_compare_uses_text_and_saves_the_best(method, run, fitted, tmp_path):
+    folder, _ = fitted
+    arguments = ("compare", folder / "tickets.csv", "--label-column", "tags", "--folds", 2, "--jobs", 1)
+    options = ("--methods", method, "--category", "plan", "--drop", "opened", "--fit-best", "best.sdgs")
+    result = run(*arguments, *options, "--json")
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)["files"]["tickets.csv"]
+    assert values["columns"]["message"]["kind"] == "text"
+    assert values["columns"]["plan"]["reason"] == "chosen by the user"
+    assert "opened" not in values["columns"]
+    assert values["methods"][0]["measures"]["f1"] > 0.7  # 0.4 without the message
+
+    loaded = sdgs.load(tmp_path / "best.sdgs")
+    assert set(loaded.column_formats_) == {"message", "plan", "channel", "amount"}
+    table = read_table(folder / "new.csv", label_column="tags")
+    evaluated = run("evaluate", "best.sdgs", folder / "new.csv", "--label-column", "tags", "--json", "--jobs", 1)
+    predicted = loaded.predict(table.to_pandas())
+    f1 = f1_score(table.Y, predicted, average="samples", zero_division=1)
+    assert json.loads(evaluated.stdout)["measures"]["f1"] == pytest.approx(f1)
+    if method == "sdgs":
+        explained = run("explain", "best.sdgs", folder / "new.csv", "--samples", 2)
+        assert explained.exit_code == 0, explained.output
+        assert "message: " in explained.stdout
+
+
+def test_compare_says_how_columns_are_used(run, fitted, tmp_path):
+    folder, _ = fitted
+    rows = csv.reader(io.StringIO((folder / "tickets.csv").read_text()))
+    text = "\n".join(f"{row[1]},{row[-1]}" for row in rows if "," not in row[1])
+    (tmp_path / "text.csv").write_text(text)
+    result = run("compare", "text.csv", "--label-column", "tags", "--folds", 2, "--jobs", 1, "--methods", "mlknn")
+    assert result.exit_code == 0, result.output
+    assert "message text" in " ".join(result.stdout.split())
+    assert run("compare", "text.csv", "--label-column", "tags", "--number", "nothing").exit_code != 0

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,8 @@ from sdgs import metrics
 from sdgs.comparison import ComparisonError, default_methods
 from sdgs.comparison._records import describe_parameters
 from sdgs.comparison._splits import make_splits
+from sdgs.datasets import read_table, tickets_path
+from sdgs.preprocessing import TableEncoder
 
 GIVEN = {"often": Constant(0.5), "always": Constant(0.0)}
 
@@ -303,6 +306,14 @@ def test_records_depend_on_data_parameters_and_splits(small, tmp_path):
     assert len(os.listdir(tmp_path)) == n_files
 
 
+def test_a_method_of_an_object_is_described_with_its_content():
+    described = [describe_parameters(Constant(warns=np.arange(n).searchsorted)) for n in (3, 4)]
+    methods = [describe_parameters(Constant(warns=Constant(share).get_params)) for share in (0.4, 0.5)]
+    assert described[0] != described[1]
+    assert methods[0] != methods[1]
+    assert methods[0] == describe_parameters(Constant(warns=Constant(0.4).get_params))
+
+
 def test_parameters_without_a_hash(small, tmp_path):
     X, Y = small
     local = {"local": Constant(warns=lambda: None)}
@@ -387,3 +398,67 @@ def test_invalid_data(small):
         sdgs.compare(X, Y[:, 0], methods=["mlknn"])
     with pytest.raises(ValueError, match="same number of rows"):
         sdgs.compare(X, Y[:5], methods=["mlknn"])
+
+
+@pytest.fixture(scope="module")
+def tickets():
+    table = read_table(tickets_path(), label_column="tags", drop=["ticket", "opened"])
+    return table.to_pandas().iloc[:120], table.Y[:120].astype(int)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame,
+        lambda frame: {name: column.tolist() for name, column in frame.items()},
+        pytest.param(lambda frame: pytest.importorskip("polars").from_pandas(frame), id="polars"),
+        pytest.param(lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame), id="arrow"),
+    ],
+)
+def test_a_table_is_encoded_in_each_training_fold(convert, tickets):
+    frame, Y = tickets
+    result = sdgs.compare(convert(frame), Y, methods=["logistic"], cv=2, random_state=0)
+    whole = TableEncoder().fit(frame)
+    assert result.n_features == len(whole.get_feature_names_out())
+    assert f"all samples it makes {result.n_features:,} features" in result.notes[0]
+    method = result.best_estimator()
+    assert method[0].sparse_output is whole.sparse_output_
+    splits = make_splits(csr_array(Y), n_splits=2, n_repeats=1, random_state=0)
+    for i, (train, test) in enumerate(splits):
+        fitted = clone(method).fit(frame.iloc[train], Y[train])
+        assert len(fitted[0].get_feature_names_out()) < result.n_features  # the words of the training samples alone
+        predicted = fitted.predict(frame.iloc[test])
+        assert result.methods[0].measures["f1"][i] == metrics.f1(Y[test], predicted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_all_default_methods_take_tables(is_sparse, tickets):
+    frame, Y = tickets
+    encoder = TableEncoder({"plan": "drop"}, sparse_output=is_sparse)
+    methods = default_methods(frame, Y, encode=encoder, random_state=0)
+    assert all(repr(method[0]) == repr(encoder) for method in methods.values())
+    result = sdgs.compare(frame, Y, methods=["default", "sdgs-cv"], encode=encoder, cv=2, random_state=0)
+    assert not any(method.failures for method in result.methods)
+    assert {*methods, "sdgs-cv"} == {method.name for method in result.methods}
+
+
+def test_records_of_a_table_are_found_again(tickets, tmp_path):
+    frame, Y = tickets
+    arguments = {"methods": ["mlknn"], "cv": 2, "random_state": 0, "folder": tmp_path}
+    first = sdgs.compare(dict(frame.items()), Y, **arguments)
+    paths = set(tmp_path.iterdir())
+    again = sdgs.compare(
+        {name: np.array(column.tolist(), dtype=object) for name, column in frame.items()}, Y, **arguments
+    )
+    assert set(tmp_path.iterdir()) == paths
+    assert first.methods[0].fit_seconds.tolist() == again.methods[0].fit_seconds.tolist()
+    sdgs.compare(frame.assign(plan="pro"), Y, **arguments)
+    assert len(list(tmp_path.iterdir())) == 2 * len(paths)
+
+
+def test_columns_that_are_not_numbers_without_an_encoder(tickets):
+    with pytest.raises(ValueError, match=r"not numbers: 'message', 'plan'.*encode=\"auto\""):
+        sdgs.compare(*tickets, methods=["mlknn"], encode=None)
+    with pytest.raises(ValueError, match="encode"):
+        sdgs.compare(*tickets, methods=["mlknn"], encode="always")

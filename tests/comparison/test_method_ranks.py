@@ -31,6 +31,17 @@ def test_ranks_by_hand():
     assert list(ranks.to_frame()["mean_rank"]) == list(ranks.mean_ranks)
 
 
+@pytest.mark.parametrize(("n_methods", "enough"), [(2, 6), (3, 7), (11, 9)])
+def test_it_says_how_many_data_sets_a_significant_difference_needs(n_methods, enough):
+    """Holm's correction multiplies the smallest p-value by the number of tests."""
+    values = np.linspace(0.9, 0.1, n_methods) + np.arange(enough)[:, None] * np.linspace(0.01, 0, n_methods)
+    fewer, ranks = rank_methods(comparisons(values[1:])), rank_methods(comparisons(values))
+    assert fewer.wilcoxon_p_values[1] >= 0.05 > ranks.wilcoxon_p_values[1]
+    assert f"cannot be significant: its smallest p-value{'' if n_methods == 2 else ', c'}" in fewer.table()
+    assert f"Compare at least {enough} data sets." in fewer.table()
+    assert "Wilcoxon's test cannot" not in ranks.table()
+
+
 def test_a_loss_has_rank_1_where_it_is_smallest():
     ranks = rank_methods(comparisons([[0.5, 0.7], [0.5, 0.6]], metric="hamming_loss"))
     assert ranks.names == ("m0", "m1")

@@ -44,6 +44,14 @@ def test_labels_of_a_data_frame_are_an_array():
         np.testing.assert_array_equal(model.predict(data.as_dask()).compute(), model.predict(data.X).to_numpy())
 
 
+def test_lists_of_labels_are_an_array_of_objects():
+    data = make_data("dense")
+    y = [np.flatnonzero(labels).astype(str).tolist() for labels in data.Y]
+    model = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, y)
+    with dask.config.set(scheduler="synchronous"):
+        assert model.predict(data.as_dask()).compute().tolist() == model.predict(data.X)
+
+
 @pytest.mark.usefixtures("client")
 def test_a_model_that_was_fitted_on_workers_can_be_saved(tmp_path):
     data = make_data("sparse")

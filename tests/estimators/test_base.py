@@ -1,17 +1,25 @@
 """Targets in many forms, predictions in the same form, and the interface of scikit-learn."""
 
+import pickle
 from email.message import Message
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_matrix, csr_array, csr_matrix, issparse
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 
-from sdgs import SDGSClassifier
+from sdgs import AveragingClassifier, DecisionClassifier, SDGSClassifier
 from sdgs.datasets import make_label_subspaces
 from sdgs.estimators import _base
+from sdgs.methods import BinaryRelevance
+from sdgs.metrics import micro_f1
+from sdgs.model_selection import MultilabelStratifiedKFold
 
 
 @pytest.mark.parametrize("convert", [csr_array, csr_matrix, csc_matrix])
@@ -148,3 +156,123 @@ def test_arrays_are_validated_before_prediction(digits, model):
     )
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         named.predict(X[1:])
+
+
+NAMES = np.array(["d", "a", "c", "b"])
+BY_NAME = np.argsort(NAMES)
+
+
+@pytest.fixture(scope="module")
+def lists():
+    """Samples, their label matrix with sorted names, and the same labels as lists."""
+    data = make_label_subspaces(90, 12, 4, n_components=2, random_state=0)
+    return data.X, data.Y[:, BY_NAME], [NAMES[row == 1].tolist() for row in data.Y]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SDGSClassifier(2, gamma=None, random_state=0),
+        BinaryRelevance(),
+        DecisionClassifier(LogisticRegression(), random_state=0),
+        AveragingClassifier([LogisticRegression()], random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_lists_of_labels_are_the_label_matrix_with_names(model, lists):
+    X, Y, y = lists
+    expected = clone(model).fit(X, csr_array(Y))
+    model = clone(model).fit(X, y)
+    assert model.classes_.tolist() == sorted(NAMES)
+    predicted, matrix = model.predict(X), expected.predict(X).toarray()
+    assert predicted == [np.array(sorted(NAMES))[row == 1].tolist() for row in matrix]
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    assert model.score(X, y) == expected.score(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(X) == predicted
+    assert clone(model).fit(X, Y).predict(X).shape == Y.shape  # the form is that of the last fit
+    assert model.fit(X, Y.argmax(axis=1)).predict(X).shape == (90,)
+
+
+def test_a_series_of_lists_has_the_index_of_the_samples(lists):
+    X, _, y = lists
+    frame, tags = pd.DataFrame(X).add_prefix("f"), pd.Series(y, name="tags")
+    frame.index = tags.index = np.arange(90) + 1000
+    model = BinaryRelevance().fit(frame, tags.map(tuple))
+    predicted = model.predict(frame[:5])
+    assert (list(predicted.index), predicted.name, type(predicted.iloc[0])) == ([*range(1000, 1005)], "tags", tuple)
+    unnamed = BinaryRelevance().fit(X, tags)
+    assert list(unnamed.predict(X[:5].tolist()).index) == [0, 1, 2, 3, 4]
+    column = BinaryRelevance().fit(frame, tags.to_frame()).predict(frame[:5])
+    assert (list(column.columns), column["tags"].map(tuple).tolist()) == (["tags"], predicted.tolist())
+
+
+def test_strings_with_separators_are_classes(lists):
+    X, _, y = lists
+    texts = pd.Series([";".join(labels) for labels in y])
+    assert set(BinaryRelevance().fit(X, texts).classes_) == set(texts)
+
+
+def test_lists_of_labels_are_scored_by_names(lists):
+    X, _, y = lists
+    model = BinaryRelevance().fit(X, y)
+    predicted = model.predict(X)
+    assert model.score(X, predicted) == 1
+    assert model.score(X[:2], [predicted[0], [*predicted[1], "new"]]) == 0.5
+    assert model.score(X[:2], [predicted[0], ["new"]], sample_weight=[3, 1]) == 0.75
+    empty = [i for i, labels in enumerate(predicted) if not labels]
+    assert model.score(X[:3], [[], [], []]) == np.mean([i in empty for i in range(3)])
+    with pytest.raises(ValueError, match="Pass both in the same form"):
+        model.score(X, np.ones((90, 4)))
+    model = BinaryRelevance().fit([[0.0], [0.0], [9.0], [9.0]], [[], [], ["a"], ["a"]])
+    assert (model.score([[0.0]], [[]]), model.score([[0.0], [9.0]], [[], []])) == (1, 0.5)  # no label at all
+
+
+def test_names_of_lists_that_look_alike_give_a_warning_in_fit(lists):
+    X, _, y = lists
+    alike = [[*labels, "A"] if i % 3 == 0 else labels for i, labels in enumerate(y)]
+    with pytest.warns(UserWarning, match="'A' / 'a'"):
+        model = BinaryRelevance().fit(X, alike)
+    assert model.classes_.tolist() == ["A", *sorted(NAMES)]
+
+
+def test_lists_of_labels_in_cross_validation(lists):
+    X, _, y = lists
+    array, model = pd.Series(y).map(tuple).to_numpy(), BinaryRelevance()
+    for cv in (KFold(3), MultilabelStratifiedKFold(3, random_state=0)):
+        predicted = cross_val_predict(model, X, array, cv=cv)
+        shares = [
+            np.mean(pd.Series(array[test]).map(set) == pd.Series(predicted[test]).map(set))
+            for _, test in cv.split(X, array)
+        ]
+        np.testing.assert_allclose(cross_val_score(model, X, array, cv=cv), shares)
+        scores = cross_val_score(model, X, array, cv=cv, scoring=make_scorer(micro_f1))
+        np.testing.assert_allclose(scores, [micro_f1(array[test], predicted[test]) for _, test in cv.split(X, array)])
+        search = GridSearchCV(model, {"n_jobs": [1]}, cv=cv).fit(X, y)
+        assert search.predict(X[:2]) == BinaryRelevance().fit(X, y).predict(X[:2])
+        np.testing.assert_allclose(search.best_score_, np.mean(shares))
+
+
+def test_suspicious_labels_and_explanations_take_lists_of_labels(lists):
+    X, Y, y = lists
+    model = SDGSClassifier(2, gamma=None, random_state=0).fit(X[:60], y[:60])
+    named, matrix = (model.suspicious_labels(X[60:], of_test) for of_test in (y[60:], Y[60:]))
+    np.testing.assert_array_equal(named.rows, matrix.rows)
+    assert set(named.label_names) <= set(NAMES)
+    for method in (model.explain, model.explain_prediction):
+        assert str(method(X[:2], y[:2])[0]) == str(method(X[:2], Y[:2])[0])
+
+
+@pytest.mark.parametrize(
+    "y", [[0.0, np.nan, 1.0], np.array(["a", None, "b"], dtype=object), np.array([[0, 1], [1, np.nan], [1, 0]])]
+)
+def test_missing_labels_are_named(y):
+    with pytest.raises(ValueError, match=r"missing in 1 of 3 rows \(counted from 0: 1\)"):
+        SDGSClassifier().fit(np.eye(3), y)
+
+
+def test_a_label_without_a_name_is_warned_of_once(digits):
+    Y = pd.DataFrame({"": digits[0].Y[:, 0], "other": digits[0].Y[:, 1]})
+    with pytest.warns(UserWarning, match="blank name") as record:
+        SDGSClassifier(random_state=0).fit(digits[0].X, Y)
+    assert len(record) == 1

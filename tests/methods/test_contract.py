@@ -96,7 +96,7 @@ def problem():
 
 
 def test_no_method_is_forgotten():
-    assert {name_of(method) for method in ALL} == set(sdgs.methods.__all__)
+    assert {name_of(method) for method in ALL} == set(sdgs.methods.__all__) - {"close_upwards"}
 
 
 @every_method

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,3 +81,22 @@ def test_empty_sets():
 def test_all_input_types_give_the_same_metrics(convert):
     Y_true, Y_pred = np.random.default_rng(0).integers(0, 2, size=(2, 20, 4))
     assert metrics.evaluate(convert(Y_true), convert(Y_pred)) == metrics.evaluate(Y_true, Y_pred)
+
+
+def test_lists_of_labels_are_compared_by_names():
+    true, pred = [["b"], ["a", "b"], []], pd.Series([("c",), ("b", "a"), ()])
+    Y_true, Y_pred = [[0, 1, 0], [1, 1, 0], [0, 0, 0]], [[0, 0, 1], [1, 1, 0], [0, 0, 0]]
+    assert metrics.evaluate(true, pred) == metrics.evaluate(Y_true, Y_pred)
+    assert metrics.macro_f1(true, pred) == metrics.macro_f1(Y_true, Y_pred)
+    np.testing.assert_array_equal(
+        metrics.evaluate_labels(true, pred)["f1"], metrics.evaluate_labels(Y_true, Y_pred)["f1"]
+    )
+    of_lists, of_matrices = (
+        metrics.bootstrap_intervals(*pair, n_resamples=5, random_state=0) for pair in ((true, pred), (Y_true, Y_pred))
+    )
+    assert of_lists["f1"] == of_matrices["f1"]
+    with pytest.raises(ValueError, match="Y_pred has a list of labels for each sample, and Y_true has not"):
+        metrics.f1(Y_true, pred)
+    for compute in (metrics.ranking_loss, lambda y, scores: metrics.evaluate(y, true, scores, measures=["coverage"])):
+        with pytest.raises(ValueError, match="columns of scores have no names"):
+            compute(true, np.eye(3))

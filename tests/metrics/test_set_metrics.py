@@ -104,6 +104,15 @@ def test_kinds_of_inputs():
         metrics.evaluate(*frames[:2], frames[2][names[::-1]], measures=["one_error"])
 
 
+def test_columns_of_polars():
+    pl = pytest.importorskip("polars")
+    true, pred, _ = make_case()
+    frames = [pl.DataFrame(array, schema=list("abcde")) for array in (true, pred)]
+    assert metrics.f1(*frames) == metrics.f1(true, pred)
+    with pytest.raises(ValueError, match="different columns, or another order"):
+        metrics.f1(frames[0], frames[1].select(list("edcba")))
+
+
 def test_one_label():
     true, pred, P = (array[:, :1] for array in make_case())
     values = metrics.evaluate(true, pred, P, measures="all")

@@ -250,9 +250,8 @@ def test_scikit_learn_takes_the_splitters():
     Y = (X[:, :3] + 0.3 * rng.standard_normal((90, 3)) > 0).astype(int)
     cv = RepeatedMultilabelStratifiedKFold(3, n_repeats=2, random_state=0)
     assert cross_val_score(MultiOutputClassifier(LogisticRegression()), X, Y, cv=cv).shape == (6,)
-    assert (
-        cross_val_score(MultiOutputClassifier(LogisticRegression()), X, Y, cv=MultilabelStratifiedKFold(3)).min() > 0.4
-    )
+    folds = MultilabelStratifiedKFold(3, random_state=0)
+    assert cross_val_score(MultiOutputClassifier(LogisticRegression()), X, Y, cv=folds).min() > 0.4
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=MultilabelStratifiedShuffleSplit(2, random_state=0))
     assert search.fit(X, Y).n_splits_ == 2
     assert repr(clone(search).cv) == repr(search.cv)
@@ -304,3 +303,11 @@ Y_SMALL = make_labels(6)
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_lists_of_labels_are_split_as_their_matrix():
+    Y = np.random.default_rng(0).random((40, 3)) < 0.4
+    y = [np.array(["a", "b", "c"])[row].tolist() for row in Y]
+    cv = MultilabelStratifiedKFold(4, random_state=0)
+    for of_lists, of_matrix in zip(cv.split(np.zeros((40, 1)), y), cv.split(np.zeros((40, 1)), Y), strict=True):
+        np.testing.assert_array_equal(of_lists[1], of_matrix[1])

@@ -159,6 +159,7 @@ def test_repeated_names_are_rejected(ridge_file, tmp_path):
         (lambda header: header["__metadata__"].update(library=1), "header is damaged"),
         (lambda header: header["__metadata__"].update(document="{"), "JSON is damaged"),
         (lambda header: header["__metadata__"].update(document="NaN"), "not a finite number"),
+        (lambda header: header["__metadata__"].update(document="[-1e999]"), "-1e999, which is not a finite number"),
         (lambda header: header["__metadata__"].update(transposed='["b"]'), "'b'"),
         (lambda header: header["__metadata__"].update(format="other"), "another format"),
         (lambda header: header.pop("__metadata__"), "another format"),

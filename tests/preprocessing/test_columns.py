@@ -4,6 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import hstack
@@ -40,6 +41,16 @@ def test_missing_categories_have_a_column_if_there_were_any():
     assert block.toarray()[:, 2].tolist() == [0, 0, 1, 0, 0, 1]
     ours, _ = CategoryColumn.fit(read_column("c", ["a", "a", "b", "b"]), 2, 5)
     assert not ours.transform(read_column("c", [None, "new"])).toarray().any()
+
+
+@pytest.mark.parametrize("dtype", [bool, "boolean", int, float, object, str])
+def test_true_and_false_in_other_forms(dtype):
+    encoder, block = CategoryColumn.fit(read_column("flag", pd.Series([True, False, True, False])), 1, 40)
+    again = encoder.transform(read_column("flag", pd.Series([True, False, True, False]).astype(dtype)))
+    assert_array_equal(again.toarray(), block.toarray())
+    with_missing = encoder.transform(read_column("flag", pd.Series([1.0, np.nan, 0.0])))
+    assert with_missing.toarray().tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert not encoder.transform(read_column("flag", pd.Series([1.0, 2.0]))).nnz
 
 
 def test_lists_are_those_of_multi_label_binarizer():
@@ -110,6 +121,30 @@ def test_parts_of_dates():
     assert days.names == ("d: days",)
     assert days.filling_missing().names == ("d: days",)
     assert encoder.filling_missing().names[-1] == "d: hour missing"
+
+
+@pytest.mark.parametrize("unit", ["s", "us"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_dates_far_from_today_keep_their_year(unit, zone):
+    """Nanoseconds, which overflow silently, do not hold them."""
+    texts = ["1500-06-01", "2020-01-01", "3000-12-31"]
+    series = pd.Series(np.array(texts, dtype=f"datetime64[{unit}]")).dt.tz_localize(zone)
+    assert_array_equal(read_column("day", series).values, np.array(texts, dtype="datetime64[us]"))
+
+
+@pytest.mark.parametrize("type_", [pa.date32(), pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("us", "UTC")])
+def test_dates_of_arrow_in_pandas(type_):
+    series = pd.Series(pd.to_datetime(["2020-02-29", None]))
+    cells = series.dt.date if pa.types.is_date(type_) else series.dt.tz_localize(type_.tz)
+    column = read_column("day", pd.Series(cells.to_list(), dtype=pd.ArrowDtype(type_)))
+    assert_array_equal(column.values, np.array(["2020-02-29", "NaT"], dtype="datetime64[us]"))
+
+
+def test_intervals_are_categories():
+    series = pd.cut(pd.Series([1.0, 2.0, 3.0, np.nan]), [0, 1, 3])
+    column = read_column("age", series)
+    assert column.values.tolist() == ["(0, 1]", "(1, 3]", "(1, 3]", None]
+    assert choose_kind(column, 40).reason == "ordered categories"
 
 
 def test_time_zones_are_utc():

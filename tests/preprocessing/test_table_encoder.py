@@ -12,15 +12,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mixed_tables import small_table, tables
+from sdgs import AveragingClassifier, DecisionClassifier
+from sdgs.datasets import tickets_path
+from sdgs.methods import BinaryRelevance, ClassifierChains, MLkNN
 from sdgs.preprocessing import TableEncoder
 
+TEXT_OF_NUMBERS = "column .* is (left out|encoded as)"  # a warning about numbers that are read as text
 few_examples = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -174,7 +181,9 @@ def test_kinds_are_overridden():
         ({"nothing": "text"}, "kinds has a column 'nothing'"),
         ({"amount": "words"}, r"kinds\['amount'\] must be one of"),
         ("text", "kinds must be a dict"),
-        ({"message": "number"}, "'message' has no number"),
+        ({"mesage": "text"}, "Did you mean 'message'. Its columns are 'message', 'id', 'channel', .* and 1 more"),
+        ({"zzz": "text"}, "of this name. Its columns are 'id', 'message', 'channel'"),
+        ({"message": "number"}, "'message' has no number: a cell is 'The parcel"),
         ({"message": "date"}, "'message' is not in a form of dates"),
         ({"message": "list"}, "'message' has strings, where lists"),
         ({"topics": "category"}, "'topics' has lists, where text"),
@@ -267,6 +276,116 @@ def test_it_works_before_other_estimators():
     assert model.fit(table, y).score(table, y) == 1
 
 
+def sparse_tickets():
+    """A table whose encoding is sparse, and two labels."""
+    table = pd.read_csv(tickets_path())[:150]
+    return table, table.pop("tags").str.get_dummies(";")[["login", "shipping"]].to_numpy()
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        RandomForestClassifier(5, random_state=0),
+        ExtraTreesClassifier(5, random_state=0),
+        OneVsRestClassifier(LinearSVC()),
+        OneVsRestClassifier(SVC()),
+        OneVsRestClassifier(LogisticRegression()),
+        DecisionClassifier(ExtraTreesClassifier(5, random_state=0), random_state=0),
+        DecisionClassifier(LinearSVC(), random_state=0),
+        AveragingClassifier(
+            [("trees", RandomForestClassifier(5, random_state=0)), ("vectors", LinearSVC())], random_state=0
+        ),
+        BinaryRelevance(),
+        ClassifierChains(RandomForestClassifier(5, random_state=0), n_chains=1, random_state=0),
+        MLkNN(),
+    ],
+    ids=lambda classifier: "".join(repr(classifier)[:45].split()),
+)
+def test_estimators_take_the_sparse_matrix(classifier):
+    table, Y = sparse_tickets()
+    encoder = TableEncoder()
+    for X in (encoder.fit_transform(table), encoder.transform(table)):
+        assert issparse(X)
+        assert X.indices.dtype == X.indptr.dtype == np.int32
+    predicted = make_pipeline(encoder, classifier).fit(table, Y).predict(table)
+    assert np.asarray(predicted == Y).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("cells", "example", "what"),
+    [
+        (["41,63 €", "7,10 €", "1.210,00 €", "9,99 €"], "41,63 €", "encoded as text"),
+        (["$1,210.50", "$3.00", "12"], r"\$1,210.50", "left out"),
+        (["4,5", "3,25", "1,75"], "4,5", "left out"),
+        (["5 %", "10 %"] * 4, "5 %", "encoded as category"),
+    ],
+)
+def test_numbers_that_are_not_parsed_are_warned_of(cells, example, what):
+    table = pd.DataFrame({"price": cells, "other": range(len(cells))})
+    with pytest.warns(UserWarning, match=f"column 'price' is {what}: .*'{example}'.*read_table.*kinds=") as record:
+        encoder = TableEncoder().fit(table)
+    assert record[0].filename == __file__
+    assert "read_table" in encoder.columns_[0].note
+    assert "or convert the column to numbers" in encoder.summary()  # notes are not cut
+    TableEncoder({"price": "category"}).fit(table)
+    with pytest.raises(ValueError, match=f"'price' has numbers such as '{example}', .*read_table"):
+        TableEncoder({"price": "number"}).fit(table)
+
+
+def test_numbers_in_two_notations_have_a_note():
+    (column,) = TableEncoder().fit(pd.DataFrame({"size": ["4,5", "4.5", "3,5", "3.5"] * 3})).columns_
+    assert "decimal comma" in column.note
+
+
+def almost(cells, other, n_others):
+    """A table of a hundred cells, of which some are something else."""
+    return pd.DataFrame({"x": [other] * n_others + [cells(i // 2) for i in range(100 - n_others)]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "other"),
+    [
+        ("date", lambda i: f"2025-0{1 + i % 9}-1{i % 9}", "unknown"),
+        ("date", lambda i: f"{1 + i % 28}.{1 + i % 9}.2024", "31.2.2024"),
+        ("number", str, "big"),
+        ("number", lambda i: f"{i}.5", "n/a"),
+    ],
+)
+def test_columns_with_few_other_cells_have_a_note(kind, cells, other):
+    for n_others in (1, 10):
+        table = almost(cells, other, n_others)
+        (column,) = TableEncoder().fit(table).columns_
+        assert column.kind in ("text", "category")
+        assert f"{100 - n_others} of 100 cells are {kind}s, but {other!r} is not" in column.note
+        assert f"kinds={{'x': '{kind}'}}" in column.note
+        encoder = TableEncoder({"x": kind}, sparse_output=False)
+        Z = encoder.fit_transform(table)
+        assert_array_equal(np.isnan(Z[:, 0]), table["x"] == other)
+        assert f"{n_others} missing, because {other!r} is no {kind}" in encoder.columns_[0].note
+    assert TableEncoder().fit(almost(cells, other, 11)).columns_[0].note.count("cells are") == 0
+
+
+def test_numbers_that_are_left_out_because_of_one_cell_are_warned_of():
+    table = pd.DataFrame({"x": ["big", *map(str, range(99))], "y": range(100)})
+    with pytest.warns(UserWarning, match="column 'x' is left out: 99 of 100 cells are numbers, but 'big' is not"):
+        encoder = TableEncoder().fit(table)
+    assert "an identifier" in encoder.summary()
+    assert "but 'big' is not" in encoder.summary()
+    TableEncoder({"x": "drop"}).fit(table)
+
+
+def test_few_other_cells_beside_numbers_that_are_not_parsed():
+    (column,) = TableEncoder().fit(almost(lambda i: f"{i},5 €", "free", 3)).columns_
+    assert "97 of 100 cells are numbers, but 'free' is not: correct it, and read the file" in column.note
+
+
+def test_dates_whose_day_and_month_may_be_swapped_stay_text():
+    table = almost(lambda i: f"0{1 + i % 9}/0{1 + i // 12}/2024", "unknown", 1)
+    assert "dates" not in TableEncoder().fit(table).columns_[0].note
+    with pytest.raises(ValueError, match="could be swapped: a cell is 'unknown'"):
+        TableEncoder({"x": "date"}).fit(table)
+
+
 def test_texts_are_embedded_by_a_function():
     def embed(texts):
         return np.array([[len(text), text.count("e"), 1] for text in texts])
@@ -290,6 +409,7 @@ def test_fit_gives_a_result_or_says_what_is_wrong(table, as_frame):
     encoder = TableEncoder()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", TEXT_OF_NUMBERS)
         Z, error = result_or_error(encoder.fit_transform, X)
     if error is not None:
         assert "column" in error
@@ -303,6 +423,7 @@ def test_fit_gives_a_result_or_says_what_is_wrong(table, as_frame):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(f"ignore:{TEXT_OF_NUMBERS}")
 @few_examples
 @given(tables(), st.data())
 def test_rows_are_encoded_one_by_one_and_columns_in_any_order(table, data):
@@ -321,6 +442,7 @@ def test_rows_are_encoded_one_by_one_and_columns_in_any_order(table, data):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(f"ignore:{TEXT_OF_NUMBERS}")
 @few_examples
 @given(tables(min_rows=4), tables())
 def test_other_rows_are_encoded_or_rejected_clearly(table, others):

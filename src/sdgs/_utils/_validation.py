@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -105,31 +106,29 @@ def is_data_frame(array: Any) -> bool:
     return hasattr(array, "columns") and hasattr(array, "iloc")
 
 
-def reject_label_lists(y: Any, name: str) -> None:
-    """Reject collections of labels, such as a list of sets, with what to do; lists of 0 and 1 are a matrix."""
-    is_list = isinstance(y, list | tuple) or (getattr(y, "ndim", 0) == 1 and getattr(y.dtype, "char", "") == "O")
-    collections = [row for row in y if isinstance(row, set | frozenset | list | tuple)] if is_list else []
-    if (
-        any(isinstance(row, set | frozenset) for row in collections)
-        or len(set(map(len, collections))) > 1
-        or any(isinstance(label, str) for row in collections for label in row)
-    ):
-        raise ValueError(
-            f"{name} has a collection of labels for each sample. Make it a matrix with one column per label: "
-            f"sklearn.preprocessing.MultiLabelBinarizer().fit_transform({name}), whose classes_ are the labels."
-        )
-
-
 def unwrap_labels(Y: Any, name: str) -> Any:
     """The array of a target that is a DataFrame or of another library; sparse targets as they are."""
     reject_masked(Y, name)
     if is_data_frame(Y):
         if not Y.columns.is_unique:
             raise ValueError(f"{name} has columns with the same name. Rename them: each column is a label.")
+        _warn_of_blank_names(Y, name)
         return Y.to_numpy()
     if issparse(Y):
         return Y
     return to_host(Y) if is_dispatched(Y) else np.asarray(Y)
+
+
+def _warn_of_blank_names(Y: Any, name: str) -> None:
+    blank = [column for column in Y.columns if isinstance(column, str) and not column.strip()]
+    if blank:
+        warnings.warn(
+            f"{name} has a column with the blank name {blank[0]!r}, which would be learned as a label. It probably "
+            'has the samples without labels: str.get_dummies makes such a column from "" for some types of strings. If '
+            f"so, leave it out: {name}.drop(columns={blank[0]!r}).",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
@@ -145,7 +144,11 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         raise ValueError(f"{name} has no labels: its shape is {Y.shape}. Pass at least one column.")
     if n_samples is not None and Y.shape[0] != n_samples:
         raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
-    positive = _is_one(Y.data if issparse(Y) else Y, name)
+    positive = _is_one(Y.data if issparse(Y) else Y)
+    if positive is None:
+        reject_missing_labels(Y, name)
+        kind = f"; its dtype is {Y.dtype}" if Y.dtype.kind not in "biuf" else ""
+        raise ValueError(f"{name} must hold only 0 and 1, as numbers or booleans{kind}. Convert it first.")
     if issparse(Y):
         indicator = csc_array((positive, Y.indices, Y.indptr), shape=Y.shape)
         indicator.eliminate_zeros()
@@ -159,17 +162,39 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
     return indicator
 
 
-def _is_one(values: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    """Which of ``values`` are 1; rejects values other than 0 and 1."""
+def _is_one(values: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Which of ``values`` are 1; None if there are others than 0 and 1."""
     if values.dtype.kind == "O" and not any(isinstance(value, str | bytes) for value in values.ravel()):
-        with suppress(TypeError, ValueError, OverflowError):  # reported below
+        with suppress(TypeError, ValueError, OverflowError):  # reported by the caller
             values = values.astype(np.float64)
     if values.dtype.kind in "biuf":
         positive = values == 1
         if bool(np.all(positive | (values == 0))):
             return np.asarray(positive)
-    kind = f"; its dtype is {values.dtype}" if values.dtype.kind not in "biuf" else ""
-    raise ValueError(f"{name} must hold only 0 and 1, as numbers or booleans{kind}. Convert it first.")
+    return None
+
+
+def reject_missing_labels(Y: Any, name: str) -> None:
+    """Reject NaN, None and pandas.NA in a target, which is an array or CSC, and name the rows."""
+    values = Y.data if issparse(Y) else Y
+    if values.dtype.kind not in "fO":
+        return
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+    if not missing.any():
+        return
+    rows = np.unique(Y.indices[missing] if issparse(Y) else np.nonzero(missing)[0])
+    listed = ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")
+    raise ValueError(
+        f"{name} contains NaN or None: labels are missing in {rows.size} of {Y.shape[0]} rows (counted from 0: "
+        f"{listed}). Leave out rows whose labels are not known: X[known] and {name}[known] with known = "
+        f"pandas.DataFrame({name}).notna().all(axis=1).to_numpy()."
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
 
 
 def check_ranks(n_components: Any, n_labels: int) -> NDArray[np.intp]:

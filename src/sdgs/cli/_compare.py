@@ -25,6 +25,16 @@ from sdgs.cli._console import (
     spinner,
 )
 from sdgs.cli._info import note_counters, print_dropped
+from sdgs.cli._table_data import (
+    TableSamples,
+    TrainingData,
+    columns_content,
+    fit_encoder,
+    new_encoder,
+    print_columns,
+    read_training_data,
+    used_formats,
+)
 from sdgs.cli._training import samples_with_labels
 
 _PAGE = "comparison.html"  # in a folder
@@ -33,13 +43,23 @@ _RECORDS = "records"
 
 @dataclass(frozen=True, eq=False)
 class _File:
-    """A file with labels. ``name`` is that of the file, or its path if two have the same name."""
+    """A file with labels. ``name`` is that of the file, or its path if two have the same name.
+
+    ``X`` has the samples with labels: a matrix, or columns of a table, which the fitted ``encoder`` makes a matrix.
+    """
 
     path: Path
     name: str
-    data: Any
+    data: TrainingData
     X: Any
     Y: Any
+    encoder: Any = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns that methods learn from."""
+        names = self.data.feature_names if self.encoder is None else self.encoder.get_feature_names_out()
+        return tuple(map(str, names))
 
 
 def compare(
@@ -47,7 +67,8 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="ARFF, svmlight, CSV or Parquet files with labels, compressed or not; - for standard input.",
+            help="ARFF, svmlight, CSV, Excel, JSON lines or Parquet files with labels, compressed or not; - for "
+            "standard input.",
             allow_dash=True,
         ),
     ],
@@ -64,6 +85,10 @@ def compare(
     labels_from: option.LabelsFrom = None,
     label_column: option.LabelColumn = None,
     drop: option.Drop = None,
+    text: option.Text = None,
+    category: option.Category = None,
+    number: option.Number = None,
+    date: option.Date = None,
     format: option.Format = None,  # noqa: A002
     methods: Annotated[
         str,
@@ -84,12 +109,16 @@ def compare(
 ) -> None:
     """Compare methods on a file by cross-validation, or on several files by their ranks.
 
+    Columns of text, categories and dates are used as by sdgs fit. What is learnt about them, such as words, is learnt
+    from the training samples of each split.
+
     You can interrupt it at any time. With -o FOLDER the same command continues where it stopped.
 
     \b
     Examples:
       sdgs compare emotions-train.arff
       sdgs compare songs.csv --labels 'is_*' --drop id -o songs.html
+      sdgs compare tickets.csv --label-column tags --methods sdgs,logistic,trees
       sdgs compare emotions-train.arff scene-train.arff yeast-train.arff -o comparison --repeats 2
       sdgs compare songs.csv --label-column moods --methods default,sdgs-cv --fit-best songs.sdgs
     """
@@ -97,9 +126,11 @@ def compare(
     _check_metric(metric)
     _check_outputs(output, fit_best, files)
     arguments = option.label_arguments(labels, labels_from, label_column)
-    read = [_read(path, name, arguments, drop, format) for path, name in zip(files, _names_of(files), strict=True)]
+    kinds = {"text": text, "category": category, "number": number, "date": date}
+    pairs = zip(files, _names_of(files), strict=True)
+    read = [_read(path, name, arguments, option.split_names(drop), format, kinds) for path, name in pairs]
     if fit_best is not None:
-        _check_names_for_model(read[0].data)
+        _check_names_for_model(read[0])
     records = None if output is None or _is_page(output) else output / _RECORDS
     comparisons = {}
     for file in read:
@@ -107,6 +138,8 @@ def compare(
             out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(file.X, file.Y.shape[1])}", soft_wrap=True)
             print_dropped(file.data.dropped)
             note_counters(file.data)
+            if file.encoder is not None:
+                print_columns(file.encoder, file.path)
         comparisons[file.name] = _compare_file(file, names, metric, folds, repeats, seed, jobs, records)
         if not json:
             _print_comparison(comparisons[file.name])
@@ -114,7 +147,8 @@ def compare(
     if json:
         from sdgs.comparison._comparison_content import comparison_values, rank_values
 
-        values = {name: comparison_values(result) for name, result in comparisons.items()}
+        columns = {file.name: columns_content(file.encoder) for file in read}
+        values = {name: {**comparison_values(result), "columns": columns[name]} for name, result in comparisons.items()}
         print_json({"files": values, "ranks": None if ranks is None else rank_values(ranks)})
     elif ranks is not None:
         _print_ranks(ranks)
@@ -178,13 +212,20 @@ def _names_of(files: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in files]
 
 
-def _read(path: Path, name: str, arguments: Mapping[str, Any], drop: list[str] | None, format_: str | None) -> _File:
+def _read(
+    path: Path,
+    name: str,
+    arguments: dict[str, Any],
+    drop: list[str],
+    format_: str | None,
+    kinds: Mapping[str, list[str] | None],
+) -> _File:
     with spinner(f"Reading {path}"):
-        from sdgs.datasets import read
-
-        data = read(path, **arguments, drop=option.split_names(drop), format=format_)
+        data = read_training_data(path, arguments, drop, format_, kinds)
     X, Y, _ = samples_with_labels(data, path)
-    return _File(path, name, data, X, Y)
+    if not isinstance(X, TableSamples):
+        return _File(path, name, data, X, Y)
+    return _File(path, name, data, X, Y, fit_encoder(data, X.columns)[0])
 
 
 def _compare_file(
@@ -195,9 +236,10 @@ def _compare_file(
     try:
         with progress_bar("Comparing", 1) as show:
             return compare(
-                file.X,
+                file.X.columns if isinstance(file.X, TableSamples) else file.X,
                 file.Y,
                 methods=methods,
+                encode="auto" if file.encoder is None else new_encoder(file.data),
                 metric=metric,
                 cv=folds,
                 n_repeats=repeats,
@@ -285,27 +327,30 @@ def _write_page(output: Path, comparisons: Mapping[str, Any]) -> None:
     err().print(f"Wrote [bold]{escape(str(page))}[/] ({size}).", soft_wrap=True)
 
 
-def _check_names_for_model(data: Any) -> None:
+def _check_names_for_model(file: _File) -> None:
     """Check that a model file can hold the names of a file, before the comparison, which may take long."""
     import sdgs
     from sdgs.persistence.codecs._model_codec import check_storable
 
-    check_storable(sdgs.SDGSClassifier(), {"features": data.feature_names, "labels": data.label_names})
+    check_storable(sdgs.SDGSClassifier(), {"features": file.feature_names, "labels": file.data.label_names})
 
 
 def _fit_best(file: _File, comparison: Any, path: Path, jobs: int) -> None:
     """Fit the best method to all samples of the file, and save it."""
     import sdgs
+    from sdgs._utils._last_step import last_step
 
     if not comparison.has_best:
         exit_with_error("No method succeeded on all splits, so there is none to fit.")
     model = comparison.best_estimator()
-    if "n_jobs" in model.get_params():
-        model.set_params(n_jobs=jobs)
+    last = last_step(model)
+    if "n_jobs" in last.get_params(deep=False):
+        last.set_params(n_jobs=jobs)
     title = comparison.methods[0].title
     with spinner(f"Fitting {title} to all samples"):
-        model.fit(file.X, file.Y)
-    sdgs.save(model, path, feature_names=file.data.feature_names, label_names=file.data.label_names)
+        model.fit(file.X.columns if isinstance(file.X, TableSamples) else file.X, file.Y)
+    names = {"feature_names": file.feature_names, "label_names": file.data.label_names}
+    sdgs.save(model, path, **names, column_formats=used_formats(file.data, file.encoder))
     err().print(
         f"Wrote [bold]{escape(str(path))}[/]: {escape(title)}, fitted to all {file.X.shape[0]:,} samples.",
         soft_wrap=True,

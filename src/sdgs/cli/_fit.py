@@ -46,8 +46,8 @@ def fit(
     holdout: Annotated[
         float | None,
         typer.Option(
-            help="Share of the samples to hold out, such as 0.2, drawn at random: the model is fitted to the others "
-            "only, and evaluated on these."
+            help="Share of the samples to hold out, such as 0.2, with the same share of each label: the model is "
+            "fitted to the others only, and evaluated on these."
         ),
     ] = None,
     holdout_file: Annotated[
@@ -120,7 +120,7 @@ def fit(
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
-    held_out, kept = split_samples(X.shape[0], holdout, seed)
+    held_out, kept = split_samples(Y, holdout, seed)
     if holdout_file is not None:
         write_samples(holdout_file, file, format, rows[held_out])
     _print_sizes(kept.size, held_out.size, holdout_file, shown=not json)

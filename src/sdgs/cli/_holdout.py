@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
@@ -25,13 +26,19 @@ def check_holdout(file: Path, holdout: float | None, holdout_file: Path | None, 
         option.check_output(holdout_file, file, suffixes=(".csv",), hint="--holdout-file")
 
 
-def split_samples(n: int, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to hold out, and the others; drawn at random, in order."""
-    order = np.random.RandomState(seed).permutation(n)
-    n_held_out = round((holdout or 0) * n)
-    if holdout is not None and not 0 < n_held_out < n:
+def split_samples(Y: Any, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to hold out, and the others, in order; each label has about the same share in both."""
+    from sdgs.model_selection import MultilabelStratifiedShuffleSplit
+
+    n = Y.shape[0]
+    if holdout is None:
+        return np.arange(0), np.arange(n)
+    n_held_out = round(holdout * n)
+    if not 0 < n_held_out < n:
         exit_with_error(f"--holdout {holdout:g} of {count(n, 'sample')} leaves none to train on or to hold out.")
-    return np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    splitter = MultilabelStratifiedShuffleSplit(1, test_size=n_held_out, random_state=seed)
+    kept, held_out = next(splitter.split(np.empty((n, 0)), Y))
+    return np.sort(held_out), np.sort(kept)
 
 
 def write_samples(output: Path, file: Path, format_: str | None, rows: NDArray[np.intp]) -> None:

@@ -89,8 +89,10 @@ class NamedModel:
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
+        from sdgs._utils._label_collections import as_label_matrix
+
         with _named_columns():
-            Y = self.model.predict(X)
+            Y = as_label_matrix(self.model.predict(X), self.model.classes_)
         if np.ndim(Y) == 1:  # one class per sample
             return np.asarray(Y[:, None] == self.model.classes_)
         return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y).astype(bool)
@@ -123,12 +125,13 @@ def stack_rows(blocks: Sequence[Any]) -> Any:
     """All rows of dense or sparse blocks."""
     from scipy.sparse import csr_array, issparse, vstack
 
-    return csr_array(vstack(blocks, format="csr")) if issparse(blocks[0]) else np.vstack(blocks)
+    return csr_array(vstack(blocks, format="csr")) if issparse(blocks[0]) else np.vstack(blocks).view(type(blocks[0]))
 
 
 def load_model(path: Path, n_jobs: int) -> NamedModel:
     """A model from its file. Columns without names are named by their indices."""
     from sdgs._utils._last_step import known_label_names, last_step, number_of_features, stored_feature_names
+    from sdgs.preprocessing._table_encoder import encoder_of
 
     try:
         model = sdgs.load(path)
@@ -140,11 +143,25 @@ def load_model(path: Path, n_jobs: int) -> NamedModel:
         exit_with_error(f"{path} holds {type(last).__name__}, which predicts no labels.")
     if "n_jobs" in last.get_params(deep=False):
         last.set_params(n_jobs=n_jobs)
+    labels = tuple(map(str, known_label_names(model)))
+    encoder = encoder_of(model)
+    formats = _column_formats(model, encoder)
+    model = _without_encoder(model, encoder)
     features = stored_feature_names(model)  # of the samples, not of what a pipeline makes of them
     features = range(number_of_features(model) or 0) if features is None else features
-    labels = tuple(map(str, known_label_names(model)))
-    encoder = getattr(model, "encoder_", None)  # of a model that is no pipeline
-    return NamedModel(model, tuple(map(str, features)), labels, _column_formats(model, encoder), encoder)
+    return NamedModel(model, tuple(map(str, features)), labels, formats, encoder)
+
+
+def _without_encoder(model: Any, encoder: Any) -> Any:
+    """The steps of a pipeline after the encoder, which know the names of what it makes; another model itself."""
+    from sklearn.pipeline import Pipeline
+
+    if encoder is None or not isinstance(model, Pipeline):
+        return model
+    steps = model.steps[1:]
+    rest = Pipeline(steps) if len(steps) > 1 else steps[0][1]
+    rest.feature_names_ = tuple(encoder.get_feature_names_out())
+    return rest
 
 
 def _column_formats(model: Any, encoder: Any) -> dict[str, Any] | None:

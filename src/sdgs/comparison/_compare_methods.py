@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import indexable
 
 from sdgs._utils._validation import (
@@ -20,6 +21,7 @@ from sdgs._utils._validation import (
     check_seed,
     is_data_frame,
 )
+from sdgs.comparison._compared_data import ComparedData, as_rows, encoder_for, n_columns, n_rows
 from sdgs.comparison._comparison_result import Comparison, MethodResult, sort_methods
 from sdgs.comparison._default_methods import (
     DEFAULT_METHODS,
@@ -27,8 +29,9 @@ from sdgs.comparison._default_methods import (
     choose_default_methods,
     data_size,
     preprocessing,
+    table_note,
 )
-from sdgs.comparison._evaluation import ComparedData, Record
+from sdgs.comparison._evaluation import Record
 from sdgs.comparison._execution import Progress, Task, run_tasks
 from sdgs.comparison._fit_times import FIT_SECONDS, DataSize
 from sdgs.comparison._records import VERSIONS, RecordFolder, describe_parameters, hash_data
@@ -42,6 +45,7 @@ def compare(
     Y: Any,
     *,
     methods: Any = "default",
+    encode: Any = "auto",
     metric: str = "f1",
     cv: int = 5,
     n_repeats: int = 1,
@@ -59,8 +63,9 @@ def compare(
 
     Parameters
     ----------
-    X : array-like, sparse or DataFrame of shape (n, p)
-        Samples; NaN where a value is missing. With ``methods`` as a dict whatever these classifiers take.
+    X : array-like, sparse, DataFrame or dict of columns, of n samples
+        Samples; NaN where a value is missing. Columns of a table may be text, categories and dates. With ``methods`` as
+        a dict whatever these classifiers take.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
         Their labels.
     methods : "default", list of str, or dict of str to classifier, default="default"
@@ -68,6 +73,11 @@ def compare(
         than ten minutes are left out, and named in the result. A list of their names: these, however long they take;
         it may contain ``"default"``, as in ``["default", "sdgs-cv"]``. A dict: the given classifiers, which are cloned
         and used as they are. To give one of them the same decision layer, pass ``DecisionClassifier(classifier)``.
+    encode : "auto", TableEncoder or None, default="auto"
+        ``"auto"``: if ``X`` is a table with columns that are not numbers, each of the default methods is the last step
+        of a pipeline that begins with a :class:`sdgs.preprocessing.TableEncoder`, which is fitted to the training
+        samples of each split. With an encoder: a copy of it, for any table. None: such columns are an error. Without
+        effect on a dict of classifiers.
     metric : str, default="f1"
         The measure of ``sdgs.metrics.ALL_METRICS`` that methods are ranked by. The result has all of them.
         Decisions are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
@@ -114,9 +124,9 @@ def compare(
         raise ValueError("folder needs a random_state, because without one every call is different. Pass an integer.")
     seed = int(random_state) if isinstance(random_state, numbers.Integral) else check_seed(random_state)
     check_seed(seed)
-    data = _check_data(X, Y, are_given=isinstance(methods, Mapping))
+    data = _check_data(X, Y, encode, are_given=isinstance(methods, Mapping))
     names = tuple(map(str, check_names(_label_names(Y, label_names), "label_names", data.labels.shape[1], None)))
-    estimators, titles, costs, left_out, notes = _estimators(methods, data, metric, seed)
+    estimators, titles, costs, left_out, notes, p = _estimators(methods, data, metric, seed)
     splits = make_splits(data.labels, n_splits=cv, n_repeats=n_repeats, random_state=seed)
     records = None if folder is None else RecordFolder(Path(folder), hash_data(data))
     tasks = []
@@ -127,13 +137,12 @@ def compare(
             tasks.append(Task(name, titles[name], i, estimator, parameters, costs[name], path))
     found = run_tasks(tasks, data, splits, records, n_jobs, progress)
     results = [_method_result(name, titles[name], estimators[name], found, splits) for name in estimators]
-    n, p = np.shape(data.X)[0], np.shape(data.X)[1] if len(np.shape(data.X)) > 1 else 1
     return Comparison(
         methods=tuple(sort_methods(results, metric)),
         metric=metric,
         left_out=left_out,
         notes=notes,
-        n_samples=n,
+        n_samples=n_rows(data.X),
         n_features=p,
         n_labels=len(names),
         label_names=names,
@@ -146,7 +155,9 @@ def compare(
     )
 
 
-def default_methods(X: Any, Y: Any, *, metric: str = "f1", random_state: Any = None) -> dict[str, Any]:
+def default_methods(
+    X: Any, Y: Any, *, encode: Any = "auto", metric: str = "f1", random_state: Any = None
+) -> dict[str, Any]:
     """The methods that :func:`sdgs.compare` compares by default, for such data.
 
     Scaling and imputation depend on the data: features are standardised, or divided by their largest absolute value if
@@ -155,8 +166,10 @@ def default_methods(X: Any, Y: Any, *, metric: str = "f1", random_state: Any = N
 
     Parameters
     ----------
-    X : array-like, sparse or DataFrame of shape (n, p)
+    X : array-like, sparse, DataFrame or dict of columns, of n samples
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
+    encode : "auto", TableEncoder or None, default="auto"
+        As of :func:`sdgs.compare`.
     metric : str, default="f1"
     random_state : int, RandomState instance or None, default=None
         As of :func:`sdgs.compare`.
@@ -167,20 +180,17 @@ def default_methods(X: Any, Y: Any, *, metric: str = "f1", random_state: Any = N
         Not fitted, the fastest first. Add to it, and pass it as ``methods``.
     """
     check_choice(metric, "metric", tuple(ALL_METRICS))
-    data = _check_data(X, Y, are_given=False)
+    data = _check_data(X, Y, encode, are_given=False)
     seed = int(random_state) if isinstance(random_state, numbers.Integral) else check_seed(random_state)
     return _estimators("default", data, metric, seed)[0]
 
 
-def _check_data(X: Any, Y: Any, *, are_given: bool) -> ComparedData:
+def _check_data(X: Any, Y: Any, encode: Any, *, are_given: bool) -> ComparedData:
     """Validated data. Samples for given classifiers are passed on as they are."""
-    (X,) = indexable(X)
-    if not are_given:
-        X = check_features(X, missing=True)
-    elif not is_data_frame(X) and not issparse(X):
-        X = X if hasattr(X, "shape") else np.asarray(X)
-    labels = check_labels(Y, n_samples=X.shape[0])
-    return ComparedData(X, csr_array(labels), issparse(Y))
+    encoder = None if are_given else encoder_for(X, encode)
+    X = as_rows(X) if are_given or encoder is not None else check_features(*indexable(X), missing=True)
+    labels = check_labels(Y, n_samples=n_rows(X))
+    return ComparedData(X, csr_array(labels), issparse(Y), encoder)
 
 
 def _label_names(Y: Any, label_names: Any) -> Any:
@@ -191,23 +201,35 @@ def _label_names(Y: Any, label_names: Any) -> Any:
 
 def _estimators(
     methods: Any, data: ComparedData, metric: str, seed: int
-) -> tuple[dict[str, Any], dict[str, str], dict[str, float], dict[str, str], tuple[str, ...]]:
-    """Classifiers, titles and costs by name, in the order in which they are evaluated; what is left out; and notes."""
+) -> tuple[dict[str, Any], dict[str, str], dict[str, float], dict[str, str], tuple[str, ...], int]:
+    """Classifiers, titles and costs by name, in the order in which they are evaluated; and about all of them.
+
+    That is what is left out, notes, and the number of features, of a table those of the whole one.
+    """
     if isinstance(methods, Mapping):
         for name, estimator in methods.items():
             if not isinstance(name, str) or not _is_classifier(estimator):
                 raise ValueError(f"methods[{name!r}] must be a classifier with scikit-learn's interface.")
         if not methods:
             raise ValueError("methods must not be empty.")
-        return dict(methods), {name: name for name in methods}, dict.fromkeys(methods, 1.0), {}, ()
-    size = data_size(data.X, data.labels)
+        costs = dict.fromkeys(methods, 1.0)
+        return dict(methods), {name: name for name in methods}, costs, {}, (), n_columns(data.X)
+    encoder, X = data.encoder, data.X
+    if encoder is not None:
+        X = encoder.fit_transform(X)
+        encoder = clone(encoder).set_params(sparse_output=encoder.sparse_output_)
+    size = data_size(X, data.labels)
     seconds = {name: FIT_SECONDS[name](size) for name in DEFAULT_METHODS}
     names, left_out = _choose_methods(methods, size)
     names = sorted(names, key=lambda name: seconds[name])
     settings = Settings(size, metric if metric in TARGET_METRICS else "f1", seed)
     estimators = {name: DEFAULT_METHODS[name].build(settings) for name in names}
+    notes = preprocessing(size)
+    if encoder is not None:
+        estimators = {name: make_pipeline(clone(encoder), estimator) for name, estimator in estimators.items()}
+        notes = (table_note(size), *notes)
     titles = {name: DEFAULT_METHODS[name].title for name in names}
-    return estimators, titles, {name: seconds[name] for name in names}, left_out, preprocessing(size)
+    return estimators, titles, {name: seconds[name] for name in names}, left_out, notes, size.n_features
 
 
 def _is_classifier(estimator: Any) -> bool:

@@ -132,6 +132,14 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
 
 
+def table_note(size: DataSize) -> str:
+    """How the columns of a table become features, in a sentence."""
+    return (
+        "Text, categories, dates and numbers are encoded by a TableEncoder, fitted to the training samples of each "
+        f"split; fitted to all samples it makes {size.n_features:,} features."
+    )
+
+
 def preprocessing(size: DataSize) -> tuple[str, ...]:
     """What is done to the samples before a method gets them, and how methods decide, in sentences."""
     scaling = "divided by the largest absolute value of their feature" if _is_mostly_zero(size) else "standardised"

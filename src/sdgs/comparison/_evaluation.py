@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -11,35 +10,19 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from sdgs import metrics
 from sdgs._utils._text import one_line
 from sdgs._utils._validation import check_labels
+from sdgs.comparison._compared_data import ComparedData, take_rows
 from sdgs.comparison._splits import Split
 from sdgs.estimators._classifier import warm_up
 from sdgs.estimators._label_scores import as_columns
+from sdgs.preprocessing._table_encoder import encoder_of
 
 _MAX_MESSAGE = 500  # characters of a warning or an error that are kept
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedData:
-    """Samples (n, p) of any kind that has rows, and their labels, which methods get dense, or as CSR if ``sparse``."""
-
-    X: Any
-    labels: csr_array
-    sparse: bool
-
-    def target(self, rows: Any) -> Any:
-        """The labels of some samples in the form that they were given in, but for a single dense column.
-
-        That would be a target of one class per sample.
-        """
-        part = self.labels[rows].astype(np.int8)
-        return part if self.sparse or part.shape[1] == 1 else part.toarray()
 
 
 def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
@@ -54,7 +37,7 @@ def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
         warnings.simplefilter("always")
         try:
             if _is_compiled(estimator):
-                _compile_once(issparse(data.X))
+                _compile_once(_gets_sparse(data.X, estimator))
                 caught.clear()
             record = _measure(data, clone(estimator), train, test)
         except Exception as error:
@@ -64,7 +47,7 @@ def evaluate_split(data: ComparedData, estimator: Any, split: Split) -> Record:
 
 
 def _measure(data: ComparedData, model: Any, train: Any, test: Any) -> Record:
-    X, X_test = _safe_indexing(data.X, train), _safe_indexing(data.X, test)
+    X, X_test = take_rows(data.X, train), take_rows(data.X, test)
     y = data.target(train)
     start = perf_counter()
     model.fit(X, y)
@@ -102,6 +85,12 @@ def _scores(model: Any, X: Any, n_labels: int) -> Any:
         problem = one_line(error)
     warnings.warn(f"measures of scores are missing, because {method} cannot be used: {problem}", stacklevel=2)
     return None
+
+
+def _gets_sparse(X: Any, estimator: Any) -> bool:
+    """Whether the samples are sparse, or become so in the first step of a pipeline."""
+    encoder = encoder_of(estimator)
+    return bool(issparse(X)) if encoder is None else encoder.sparse_output is True
 
 
 def _is_compiled(estimator: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from sdgs.comparison._evaluation import ComparedData, Record, evaluate_split
+from sdgs.comparison._compared_data import ComparedData
+from sdgs.comparison._evaluation import Record, evaluate_split
 from sdgs.comparison._records import RecordFolder
 from sdgs.comparison._splits import Split
 

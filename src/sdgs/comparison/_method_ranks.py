@@ -117,11 +117,13 @@ class MethodRanks:
                 sentences.append(f"No other method is distinguishable from {first}.")
             elif similar:
                 sentences.append(f"Not distinguishable from {first}: {join_names(similar)}.")
-        smallest = 2.0 ** (1 - N)
+        n_tests = len(self.titles) - 1
+        smallest = n_tests * 2.0 ** (1 - N)
         if smallest >= SIGNIFICANCE:
+            corrected = f", corrected for {n_tests} tests," if n_tests > 1 else ""
             sentences.append(
-                f"With {N} data sets Wilcoxon's test cannot be significant: its smallest p-value is {smallest:.3g}. "
-                "Compare at least 6, better 10."
+                f"With {N} data sets Wilcoxon's test cannot be significant: its smallest p-value{corrected} is "
+                f"{min(smallest, 1.0):.3g}. Compare at least {int(np.log2(n_tests / SIGNIFICANCE)) + 2} data sets."
             )
         if self.not_ranked:
             sentences.append(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import joblib
@@ -20,7 +21,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from sdgs._utils._version import __version__
-from sdgs.comparison._evaluation import ComparedData, Record
+from sdgs.comparison._compared_data import ComparedData
+from sdgs.comparison._evaluation import Record
 from sdgs.comparison._splits import Split
 from sdgs.metrics import ALL_METRICS, METRICS
 from sdgs.persistence._atomic_write import write_atomically
@@ -53,8 +55,11 @@ def _describe(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(map(_describe, value))})"
     if isinstance(value, dict):
         return f"dict({', '.join(f'{_describe(key)}: {_describe(item)}' for key, item in value.items())})"
-    if callable(value) and hasattr(value, "__qualname__"):  # a class or a function
+    if callable(value) and hasattr(value, "__qualname__"):  # a class, a function, or a method of an object
         name = f"{getattr(value, '__module__', '')}.{value.__qualname__}"
+        owner = getattr(value, "__self__", None)
+        if owner is not None and not isinstance(owner, ModuleType):
+            return f"{name} of {_describe(owner)}"
         return name if "<" not in name else f"{name} {_hash(value)}"  # one that is local
     if isinstance(value, BaseEstimator):  # its parameters are parameters of what holds it
         parameters = ", ".join(f"{key}={_describe(item)}" for key, item in sorted(value.get_params(deep=False).items()))
@@ -74,7 +79,7 @@ def hash_data(data: ComparedData) -> str:
     """A hash of the samples and their labels."""
     X = data.X
     plain = issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object)
-    content = fingerprint(X.shape, X) if plain else joblib.hash(X)
+    content = fingerprint(X.shape, X) if plain else joblib.hash(list(X.items()) if isinstance(X, dict) else X)
     return fingerprint(_FORMAT, content, data.labels.shape, data.labels, data.sparse)
 
 

@@ -2,6 +2,8 @@
 
 from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
+from sdgs.datasets._hierarchy_names import label_hierarchy_from_names
+from sdgs.datasets._label_texts import split_labels
 from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
@@ -34,6 +36,7 @@ __all__ = [
     "fetch",
     "find",
     "guess_labels",
+    "label_hierarchy_from_names",
     "load",
     "load_arff",
     "load_meka",
@@ -47,5 +50,6 @@ __all__ = [
     "read_label_hierarchy",
     "read_table",
     "read_table_blocks",
+    "split_labels",
     "tickets_path",
 ]

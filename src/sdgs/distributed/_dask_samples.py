@@ -100,7 +100,7 @@ def check_samples(model: Any, X: Any, y: Any) -> tuple[DaskSamples, Any]:
     samples = DaskSamples(X)
     model._check_X(np.zeros((1, samples.shape[1]), dtype=samples.dtype), reset=True)
     labels = model._check_y(samples, gather_labels(y, samples._rows.client))
-    if isinstance(y, Array) and not model._is_multiclass:
+    if isinstance(y, Array) and not model._is_multiclass and model._label_lists is None:
         model._sparse_labels, model._label_dtype = issparse(y._meta), y.dtype
     _ = samples.column_statistics  # reads and checks every block
     return samples, labels

@@ -8,6 +8,8 @@ import numpy as np
 from dask import delayed
 from scipy.sparse import csr_array, issparse
 
+from sdgs._utils._label_collections import object_array
+
 
 def map_method(model: Any, method: str, X: Any) -> Any:
     """The Dask array of what a method of ``model`` returns for each block of rows."""
@@ -35,7 +37,9 @@ def _apply_method(block: Any, model: Any, method: str, empty: Any) -> Any:
 
 
 def _as_array(result: Any) -> Any:
-    """Labels of a DataFrame as an array, in the order of ``classes_``."""
+    """Labels of a DataFrame as an array, in the order of ``classes_``; lists of labels as an array of objects."""
+    if isinstance(result, list | tuple):
+        return object_array(result)
     return result.to_numpy() if hasattr(result, "iloc") else result
 
 

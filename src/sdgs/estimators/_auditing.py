@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._label_collections import as_label_matrix
 from sdgs._utils._last_step import label_names_of
 from sdgs._utils._validation import check_labels, is_data_frame
 from sdgs.audit._rank_labels import rank_suspicious_labels
@@ -100,7 +101,7 @@ class AuditingMixin:
 
     def _given_labels(self: Any, y: Any, n_samples: int) -> NDArray[np.bool_]:
         """A target in the form of that of ``fit`` as a label matrix."""
-        k = len(self.components_)
+        k, y = len(self.components_), as_label_matrix(y, self.classes_)
         if self._is_multiclass and np.ndim(y) == 1 and not issparse(y):
             classes = to_host(y) if is_dispatched(y) else np.asarray(y)
             y = classes[:, None] == self.classes_

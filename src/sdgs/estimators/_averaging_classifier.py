@@ -1,5 +1,6 @@
 """AveragingClassifier: the average of several classifiers, with calibrated probabilities and tuned decisions."""
 
+from collections import Counter
 from contextlib import suppress
 from typing import Any, Self
 
@@ -149,9 +150,9 @@ class AveragingClassifier(CrossFittedClassifier):
         names = [name for name, _ in self._named_estimators()]
         if not names:
             raise ValueError("estimators must hold at least one classifier.")
-        own = {*super().get_params(deep=False)}
+        own, counts = {*super().get_params(deep=False)}, Counter(names)
         for name in names:
-            if names.count(name) > 1 or name in own or "__" in name:
+            if counts[name] > 1 or name in own or "__" in name:
                 raise ValueError(
                     f"estimators has the name {name!r}, which is a parameter, occurs twice or contains '__'. Rename it."
                 )

@@ -15,6 +15,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_device_of, to_host
 from sdgs._utils._array_backends import backend_of
+from sdgs._utils._label_collections import (
+    LabelListForm,
+    align_label_lists,
+    binarize_label_lists,
+    has_label_lists,
+    label_list_form,
+    warn_of_similar_names,
+)
 from sdgs._utils._validation import (
     canonical_csr,
     check_labels,
@@ -22,11 +30,13 @@ from sdgs._utils._validation import (
     is_data_frame,
     is_plain_array,
     reject_huge_integers,
-    reject_label_lists,
     reject_masked,
+    reject_missing_labels,
     unwrap_labels,
 )
 from sdgs.estimators._saving import SavingMixin
+from sdgs.estimators._text_in_samples import name_text_columns
+from sdgs.metrics._set_metrics import subset_accuracy
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -87,6 +97,7 @@ class LabelTarget(SavingMixin):
     _is_multiclass = False  # whether the target has one class per sample
     n_features_in_: int
     _label_columns: Any
+    _label_lists: LabelListForm | None = None  # the form of the target if it has a list of labels per sample
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         if not reset and self._is_valid_array(X):
@@ -94,7 +105,7 @@ class LabelTarget(SavingMixin):
         if is_dispatched(X):
             X = detach(X) if self._accepts_devices else to_host(X)
         reject_masked(X, "X")
-        with reject_huge_integers("X"):
+        with reject_huge_integers("X"), name_text_columns(X):
             X = validate_data(
                 self,
                 X,
@@ -115,8 +126,10 @@ class LabelTarget(SavingMixin):
         """The target as a label matrix; its form is stored for ``predict``."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        reject_label_lists(y, "y")
         check_consistent_length(X, y)
+        self._label_lists = label_list_form(y) if has_label_lists(y) else None
+        if self._label_lists is not None:
+            return self._check_label_lists(y)
         is_frame = is_data_frame(y)
         self._label_columns = y.dtypes if is_frame else None  # a Series: names and dtypes
         self._sparse_labels = issparse(y)
@@ -133,9 +146,18 @@ class LabelTarget(SavingMixin):
             self.classes_[:] = list(self._label_columns.index)
         return labels
 
+    def _check_label_lists(self, y: Any) -> Any:
+        """A list of labels per sample as a label matrix with one column per name."""
+        self._is_multiclass, self._sparse_labels, self._label_columns = False, True, None
+        labels, self.classes_ = binarize_label_lists(y, "y")
+        self._label_dtype = np.dtype(np.int64)
+        warn_of_similar_names(self.classes_, "y")
+        return check_labels(labels, name="y")
+
     def _check_classes(self, y: Any) -> Any:
         """One class per sample as a label matrix with one column per class."""
         y = column_or_1d(y, warn=True)
+        reject_missing_labels(y, "y")
         assert_all_finite(y, input_name="y")
         try:
             check_classification_targets(y)
@@ -182,7 +204,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         X : array-like, sparse, DataFrame or, for SDGS, Dask array of shape (n, p)
         y : array-like, sparse, DataFrame or Dask array of shape (n, k) with 0 and 1, or array-like of shape (n,)
             A label matrix, or one class per sample. A dense matrix with one column is taken for the latter, as
-            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
+            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix. Or a list of
+            labels per sample, in a list, an array of objects, a Series or a DataFrame with one column.
 
         Returns
         -------
@@ -224,7 +247,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         ndarray, csr_array or DataFrame of shape (n, k), or ndarray of shape (n,)
             0/1 with the dtype of ``y``; CSR if ``y`` was sparse; a DataFrame with the columns and dtypes of ``y`` (and
             the index of ``X`` if it is a DataFrame) if ``y`` was a DataFrame. For a 1-D target the class with the
-            highest score.
+            highest score. For lists of labels the same container of lists, a Series with the index of ``X``.
         """
         features = self._check_before_prediction(X)
         if self._is_multiclass:
@@ -235,7 +258,28 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             # Only numbers can go back to a device.
             return to_device_of(classes, features) if self.classes_.dtype.kind in "biuf" else classes
         labels = self._predict_matrix(features)  # in full precision, because thresholds are exact
+        if self._label_lists is not None:
+            return self._label_lists.restore(labels, self.classes_, X.index if hasattr(X, "iloc") else None)
         return labels if self._label_columns is None else self._with_names(labels, X).astype(self._label_columns)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples whose labels are all right, or of right classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+        y : as for ``fit``
+            Lists of labels may have labels that ``fit`` did not have.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        if self._label_lists is None and not has_label_lists(y):
+            return float(super().score(X, y, sample_weight))
+        Y_true, Y_pred = align_label_lists(y, self.predict(X), self.classes_)
+        return subset_accuracy(Y_true, Y_pred, sample_weight=sample_weight)
 
     def _with_names(self, values: Any, X: Any) -> Any:
         """One value per sample and label as a DataFrame with the columns of ``y`` and the index of ``X``."""

@@ -16,6 +16,7 @@ from sdgs.estimators._base import MultiLabelClassifier, atomic_fit
 from sdgs.estimators._cross_fitted_fields import AVERAGE_FIELD, DECISION_FIELD, SCORER_FIELD, check_scorer
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._label_scores import LabelScorer, Learner, Scores, Target, cross_fit
+from sdgs.estimators._text_in_samples import name_text_columns
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
@@ -117,7 +118,8 @@ class CrossFittedClassifier(MultiLabelClassifier):
             Learner(self._with_seed(estimator, int(seed)), self._metadata[name], self._shrinks())
             for name, estimator in self._named_estimators()
         ]
-        self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
+        with name_text_columns(X):
+            self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
         Y = target.labels[folds.test_rows].toarray().astype(np.float64)
         at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels)
         self._average = self._fit_average(scores, Y, at_least_one=at_least_one)
@@ -138,6 +140,10 @@ class CrossFittedClassifier(MultiLabelClassifier):
         sizes = len(self._average.calibrations), self._average.weights.size
         if not self._scorers or sizes != (len(self._scorers), len(self._scorers)):
             raise ValueError(f"a {type(self).__name__} in it has different numbers of classifiers and weights.")
+        if len(self._named_estimators()) != len(self._scorers):
+            raise ValueError(
+                f"a {type(self).__name__} in it was fitted to other classifiers than it has as parameters."
+            )
         for scorer in self._scorers:
             check_scorer(scorer, self.n_features_in_)
         self._set_attributes()

@@ -9,8 +9,10 @@ from sklearn.base import clone
 
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._validation import canonical_csr, check_choice
+from sdgs.estimators._text_in_samples import ADVICE, joined
 from sdgs.preprocessing import TableEncoder
 from sdgs.preprocessing._input_table import columns_to_encode, is_table, reject_texts
+from sdgs.preprocessing._table_encoding import EncodedArray
 
 
 class EncodingMixin:
@@ -40,10 +42,9 @@ class EncodingMixin:
             if not columns:
                 return X
             if self.encode is None:
-                listed = ", ".join(map(repr, columns[:5])) + (" and others" if len(columns) > 5 else "")
                 raise ValueError(
-                    f'X has columns that are not numbers: {listed}. Leave encode="auto", which encodes them, or encode '
-                    "them first, for example by sdgs.preprocessing.TableEncoder."
+                    f"X has columns that are not numbers: {joined(tuple(map(repr, columns)))}. Leave "
+                    f'encode="auto", which encodes them; or {ADVICE}.'
                 )
             encoder = TableEncoder()
         X = encoder.set_output(transform="default").fit_transform(X)
@@ -51,18 +52,22 @@ class EncodingMixin:
         return X
 
     def _encoded(self: Any, X: Any) -> Any:
-        """Samples as the model takes them: a table is encoded if that of ``fit`` was."""
+        """Samples as the model takes them: a table is encoded if that of ``fit`` was, and only once."""
         if self.encoder_ is None or self._is_encoded(X):
             return X
         return self.encoder_.transform(X)
 
     def _is_encoded(self: Any, X: Any) -> bool:
-        """Whether an array has encoded samples already, as those of steps that encode a table once."""
+        """Whether samples have been encoded already, by ``encoder_.transform`` or by steps that encode a table once.
+
+        Dense arrays that are not marked are so by their number of columns, but not if the table of ``fit`` has as many.
+        """
         shape: tuple[int, ...] = getattr(X, "shape", ())
-        is_named = hasattr(self.encoder_, "feature_names_in_")
-        return (
-            not is_table(X) and is_named and len(shape) == 2 and shape[1] == len(self.encoder_.get_feature_names_out())
-        )
+        n_encoded = len(self.encoder_.get_feature_names_out())
+        if is_table(X) or len(shape) != 2 or shape[1] != n_encoded:
+            return False
+        is_marked = issparse(X) or isinstance(X, EncodedArray)
+        return is_marked or (hasattr(self.encoder_, "feature_names_in_") and n_encoded != self.n_features_in_)
 
     @property
     def _encoded_feature_names(self) -> NDArray[Any] | None:

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._label_collections import as_label_matrix
 from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_labels
@@ -111,6 +112,7 @@ class ExplainingMixin:
             assert scores is not None
             use_scores = self._is_multiclass and self.readout == "norm"
             return np.asarray(scores > 0 if use_scores else self._decide(scores))
+        labels = as_label_matrix(labels, self.classes_, "labels")
         if self._is_multiclass and np.ndim(labels) == 1:
             labels = (to_host(labels) if is_dispatched(labels) else np.asarray(labels))[:, None] == self.classes_
         indicator = check_labels(labels, n_samples=X.shape[0], name="labels", some_positive=False)

@@ -175,14 +175,21 @@ def counterfactual(
     return found
 
 
-def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_names: Any = None) -> None:
+def save(
+    estimator: Any,
+    path: str | Path,
+    *,
+    feature_names: Any = None,
+    label_names: Any = None,
+    column_formats: Any = None,
+) -> None:
     """Write a fitted model, or a fitted pipeline that ends with one, to one file, which :func:`sdgs.load` reads.
 
     For an estimator of this package the same as its method ``save``. A pipeline is written as a whole if a model file
-    can hold all its steps: scalers, for example; docs/model-format.md has the list. Otherwise its last step alone is
-    written, with the names of the features that it reads, and a warning names the steps that are left out. That model
-    takes samples that these steps have transformed. To use it on the original samples, keep the steps elsewhere, for
-    example by skops, and join both: ``make_pipeline(steps, sdgs.load(path))``.
+    can hold all its steps: scalers and a TableEncoder, for example; docs/model-format.md has the list. Otherwise its
+    last step alone is written, with the names of the features that it reads, and a warning names the steps that are
+    left out. That model takes samples that these steps have transformed. To use it on the original samples, keep the
+    steps elsewhere, for example by skops, and join both: ``make_pipeline(steps, sdgs.load(path))``.
 
     Parameters
     ----------
@@ -193,6 +200,8 @@ def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_n
     feature_names, label_names : sequence of str, optional
         Names for the columns of ``X`` and ``y`` if those were arrays without names. If only the last step of a pipeline
         is written, ``feature_names`` are those of the transformed features; default: as in :func:`explain`.
+    column_formats : dict from names to ColumnFormat, optional
+        How the columns of files are read: see the method ``save``. Not written with the last step alone.
 
     Warns
     -----
@@ -210,11 +219,11 @@ def save(estimator: Any, path: str | Path, *, feature_names: Any = None, label_n
     if not isinstance(model, SavingMixin):
         raise ValueError(f"estimator must be one of sdgs, or a Pipeline whose last step is one; got {_what(estimator)}")
     if estimator is model:
-        model.save(path, feature_names=feature_names, label_names=label_names)
+        model.save(path, feature_names=feature_names, label_names=label_names, column_formats=column_formats)
         return
     left_out = unstorable_steps(estimator)
     if not left_out:
-        save_fitted(estimator, path, feature_names, label_names)
+        save_fitted(estimator, path, feature_names, label_names, column_formats)
         return
     if feature_names is None and stored_feature_names(model) is None:
         feature_names = known_feature_names(estimator)

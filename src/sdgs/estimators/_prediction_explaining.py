@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 
 from sdgs._utils._array_api import is_dispatched, to_host
+from sdgs._utils._label_collections import as_label_matrix
 from sdgs._utils._last_step import feature_names_of, label_names_of
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_int, check_labels
@@ -187,6 +188,7 @@ class PredictionExplainingMixin:
         shape = X.shape[0], label_names.size
         if isinstance(labels, str) and labels == "all":
             return np.ones(shape, dtype=bool)
+        labels = as_label_matrix(labels, self.classes_, "labels")
         if is_dispatched(labels):
             labels = to_host(labels)
         if not issparse(labels) and np.ndim(labels) == 1 and self._is_multiclass and len(labels) == shape[0]:

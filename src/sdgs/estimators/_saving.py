@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._last_step import last_step
 from sdgs.persistence.codecs._model_codec import save_model
+from sdgs.preprocessing._table_encoder import encoder_of
 
 
 def save_fitted(
@@ -18,7 +19,7 @@ def save_fitted(
     model._check_parameters()
     own_names = getattr(estimator, "feature_names_", None) if feature_names is None else feature_names
     names = {
-        "features": own_names if getattr(estimator, "encoder_", None) is None else None,
+        "features": own_names if encoder_of(estimator) is None else None,
         "labels": getattr(model, "label_names_", None) if label_names is None else label_names,
     }
     own_formats = getattr(estimator, "column_formats_", None) if column_formats is None else column_formats

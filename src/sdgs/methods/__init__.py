@@ -8,6 +8,7 @@ learner warns that it did not converge, scale the samples, or pass one with more
 
 from sdgs.methods._binary_relevance import BinaryRelevance
 from sdgs.methods._classifier_chains import ClassifierChains
+from sdgs.methods._close_upwards import close_upwards
 from sdgs.methods._compressed_labels import CompressedLabels
 from sdgs.methods._curds_and_whey import CurdsAndWhey, CurdsAndWheyCV
 from sdgs.methods._hierarchical_relevance import HierarchicalRelevance
@@ -42,4 +43,5 @@ __all__ = [
     "SparseLowRank",
     "SparseLowRankCV",
     "StackedRelevance",
+    "close_upwards",
 ]

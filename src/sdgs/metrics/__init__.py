@@ -25,6 +25,9 @@ Metrics of scores, by which the labels of each sample are ranked: ``ranking_loss
 probabilities: ``brier_score``, ``log_loss``, ``expected_calibration_error``. Their functions say how samples without
 labels and equal scores count. Where scikit-learn has a metric, the values are the same.
 
+Metrics of label sets also take a list of labels per sample, for both arguments: they are compared by name, and the
+labels are those that occur in either.
+
 All functions take ``sample_weight``; an integer weight is the same as so many equal samples.
 
 ``METRICS`` are the five, and ``ALL_METRICS`` are all, by name. :func:`evaluate`, the command line, the report page and

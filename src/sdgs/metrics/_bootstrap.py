@@ -73,7 +73,7 @@ def bootstrap_intervals(
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
     options = {"both_empty": both_empty, "zero_division": zero_division, "propensities": propensities}
     sums = metric_sums(Y_true, Y_pred, scores, measures, options)
-    n = np.shape(Y_true)[0]
+    n = sums["f1"].terms.shape[0]
     rng = np.random.default_rng(check_seed(random_state))
     values: dict[str, list[Any]] = {name: [] for name in sums}
     size = max(1, _MAX_WEIGHTS // n)

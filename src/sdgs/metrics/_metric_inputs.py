@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_array
 
 from sdgs._utils._array_api import is_dispatched, to_host
-from sdgs._utils._validation import check_labels, is_data_frame
+from sdgs._utils._label_collections import align_label_lists, has_label_lists
+from sdgs._utils._validation import check_labels
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +56,7 @@ def ratio_of_two(sums: Floats) -> Floats:
 
 def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array]:
     """True and predicted labels as integer CSR matrices; an error if shapes or names differ."""
+    Y_true, Y_pred = align_label_lists(Y_true, Y_pred)
     true = check_true_labels(Y_true)
     pred = check_labels(Y_pred, name="Y_pred", some_positive=False)
     _check_alike(Y_true, Y_pred, true.shape, pred.shape, "Y_pred")
@@ -63,6 +65,11 @@ def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array]:
 
 def check_true_labels(Y_true: Any) -> csr_array:
     """True labels as an integer CSR matrix with at least one row."""
+    if has_label_lists(Y_true):
+        raise ValueError(
+            "Y_true has a list of labels for each sample, but columns of scores have no names. Pass a label matrix "
+            "with the columns of the scores: sklearn.preprocessing.MultiLabelBinarizer(classes=model.classes_)."
+        )
     true = check_labels(Y_true, name="Y_true", some_positive=False)
     if true.shape[0] == 0:
         raise ValueError("Y_true has no samples. At least one is needed to average over.")
@@ -111,5 +118,6 @@ def check_fill_value(value: Any, name: str) -> float:
 def _check_alike(Y_true: Any, other: Any, shape: tuple[int, ...], other_shape: tuple[int, ...], name: str) -> None:
     if shape != other_shape:
         raise ValueError(f"Y_true and {name} must have the same shape, got {shape} and {other_shape}.")
-    if is_data_frame(Y_true) and is_data_frame(other) and not Y_true.columns.equals(other.columns):
+    names, other_names = (getattr(frame, "columns", None) for frame in (Y_true, other))  # of pandas or Polars
+    if names is not None and other_names is not None and list(names) != list(other_names):
         raise ValueError(f"Y_true and {name} have different columns, or another order: pass {name}[Y_true.columns].")

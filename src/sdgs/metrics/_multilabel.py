@@ -163,7 +163,7 @@ def evaluate(
     """
     options = {"both_empty": both_empty, "zero_division": zero_division, "propensities": propensities}
     sums = metric_sums(Y_true, Y_pred, scores, measures, options)
-    weights = check_sample_weight(sample_weight, np.shape(Y_true)[0])
+    weights = check_sample_weight(sample_weight, sums["f1"].terms.shape[0])
     return {name: of_metric.value(weights) for name, of_metric in sums.items()}
 
 

@@ -15,7 +15,7 @@ STORABLE_CLASSES = (
     DecisionClassifier,
     SDGSClassifier,
     SDGSClassifierCV,
-    *(getattr(methods, name) for name in methods.__all__),
+    *(method for name in methods.__all__ if isinstance(method := getattr(methods, name), type)),
 )
 
 

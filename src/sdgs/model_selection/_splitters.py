@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, indexable
 from sklearn.utils.multiclass import type_of_target
 
+from sdgs._utils._label_collections import binarize_label_lists, has_label_lists
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_seed, is_data_frame
 from sdgs.model_selection._stratify import stratify
 
@@ -339,7 +340,7 @@ def _is_classes(y: Any) -> bool:
     """Whether the target has one dimension; an error if there is none."""
     if y is None:
         raise ValueError("y must be given: the labels are what is stratified.")
-    return not issparse(y) and not is_data_frame(y) and np.ndim(y) == 1
+    return not issparse(y) and not has_label_lists(y) and not is_data_frame(y) and np.ndim(y) == 1
 
 
 def _labels(y: Any) -> csr_array:
@@ -350,6 +351,8 @@ def _labels(y: Any) -> csr_array:
             raise ValueError(f"y with one dimension must hold classes, got {kind} values.")
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         return csr_array((np.ones(codes.size, dtype=bool), (np.arange(codes.size), codes)), (codes.size, classes.size))
+    if has_label_lists(y):
+        return binarize_label_lists(y, "y")[0]
     Y = csr_array(check_labels(y, name="y", some_positive=False))
     Y.sort_indices()
     return Y

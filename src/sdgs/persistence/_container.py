@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,12 @@ def _read(file: BinaryIO, size: int, kind: str, versions: Collection[int]) -> Co
 
 
 def _parse_json(text: str) -> Any:
-    def reject_constant(constant: str) -> None:
-        raise ValueError(f"its JSON has {constant}, which is not a finite number.")
+    def reject_constant(constant: str) -> NoReturn:
+        raise ValueError(f"its JSON has {constant[:40]}, which is not a finite number.")
+
+    def parse_finite(text: str) -> float:
+        number = float(text)
+        return number if math.isfinite(number) else reject_constant(text)
 
     def reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
@@ -173,7 +177,9 @@ def _parse_json(text: str) -> Any:
         return fields
 
     try:
-        return json.loads(text, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
+        return json.loads(
+            text, parse_float=parse_finite, parse_constant=reject_constant, object_pairs_hook=reject_duplicates
+        )
     except json.JSONDecodeError:
         raise ValueError("its JSON is damaged.") from None
 

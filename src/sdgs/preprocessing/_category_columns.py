@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -54,7 +54,10 @@ class CategoryColumn:
         return {value: j for j, value in enumerate(self.values)}
 
     def transform(self, column: InputColumn) -> Any:
-        """The encoded column, CSR."""
+        """The encoded column, CSR. Where training had False and True, 0 and 1 are the same."""
+        is_numeric = column.form == "numbers" and set(self.values) == {"False", "True"}
+        if is_numeric and np.isin(column.values[~column.missing], (0, 1)).all():
+            column = replace(column, form="booleans")
         return self._encode(as_strings(column))
 
     def _encode(self, cells: Sequence[str | None]) -> Any:

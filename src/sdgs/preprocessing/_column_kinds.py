@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sdgs.preprocessing._date_parsing import find_date_format
 from sdgs.preprocessing._input_table import InputColumn
+from sdgs.preprocessing._text_advice import NO_ADVICE, TextAdvice, advise_on_text
 from sdgs.selection._defaults import MIN_CATEGORY_REPEATS
 
 KINDS = ("number", "boolean", "category", "date", "text", "list", "drop")
@@ -20,11 +21,12 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 @dataclass(frozen=True)
 class KindChoice:
-    """The kind of a column and the reason for it; for dates that are text also their form."""
+    """The kind of a column and the reason for it; for dates that are text also their form, and for text a note."""
 
     kind: str
     reason: str
     date_format: str | None = None
+    advice: TextAdvice = NO_ADVICE
 
 
 def choose_kind(column: InputColumn, max_categories: int) -> KindChoice:
@@ -69,6 +71,11 @@ def _kind_of_strings(counts: Counter[str], column: InputColumn, max_categories: 
     date_format = find_date_format(counts)
     if date_format is not None:
         return KindChoice("date", f"dates as {date_format}", date_format)
+    return replace(_kind_of_text(counts, max_categories), advice=advise_on_text(column.name, counts, is_number))
+
+
+def _kind_of_text(counts: Counter[str], max_categories: int) -> KindChoice:
+    n = counts.total()
     repeats = n >= MIN_CATEGORY_REPEATS * len(counts)
     if repeats and len(counts) <= max_categories:
         return KindChoice("category", f"{len(counts)} different values")

@@ -29,6 +29,7 @@ class EncodedColumn:
 
 
 _HEADINGS = ("column", "kind", "why", "features", "note")
+_MAX_NOTE_WIDTH = 240  # the last column, which says what to do
 
 
 def _cells(columns: Sequence[EncodedColumn]) -> list[tuple[str, ...]]:
@@ -38,7 +39,10 @@ def _cells(columns: Sequence[EncodedColumn]) -> list[tuple[str, ...]]:
 def columns_as_text(columns: Sequence[EncodedColumn], max_width: int = 60) -> str:
     """A table in plain text; longer cells are cut."""
     cells = [_HEADINGS, *_cells(columns)]
-    lines = [[" ".join(_shortened(cell, max_width).split()) for cell in row] for row in cells]
+    widths = [max_width] * (len(_HEADINGS) - 1) + [_MAX_NOTE_WIDTH]
+    lines = [
+        [" ".join(_shortened(cell, width).split()) for cell, width in zip(row, widths, strict=True)] for row in cells
+    ]
     widths = [max(len(row[j]) for row in lines) for j in range(len(_HEADINGS))]
     return "\n".join(
         "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines

@@ -15,6 +15,7 @@ Array = NDArray[Any]
 FORMS = ("numbers", "booleans", "dates", "strings", "lists")
 _DATE_DTYPE = np.dtype("datetime64[us]")
 _NUMBERS = (numbers.Real, decimal.Decimal)
+_READABLE = (str, *_NUMBERS, datetime.date, np.datetime64, np.bool_)  # cells that have a text
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported for them
 
 
@@ -156,10 +157,10 @@ def read_column(name: str, raw: Any) -> InputColumn:
         return _from_series(name, raw)
     if isinstance(raw, str) or not isinstance(raw, np.ndarray | Iterable):
         raise ValueError(f"column {name!r} must be 1-D, got {raw!r:.50}.")
-    return _from_numpy(name, raw if isinstance(raw, np.ndarray) else _as_objects(raw))
+    return _from_numpy(name, raw if isinstance(raw, np.ndarray) else as_objects(raw))
 
 
-def _as_objects(cells: Any) -> Array:
+def as_objects(cells: Any) -> Array:
     """A 1-D array of objects, which may be sequences."""
     cells = list(cells)
     array = np.empty(len(cells), dtype=object)
@@ -170,11 +171,16 @@ def _as_objects(cells: Any) -> Array:
 
 def _from_categorical(name: str, series: Any) -> InputColumn:
     categories = series.cat.categories
-    texts = np.array([*(_as_text(value) for value in categories.tolist()), None], dtype=object)
+    texts = np.array([*(_category_text(value) for value in categories.tolist()), None], dtype=object)
     if len(set(texts)) < texts.size:
         raise ValueError(f"column {name!r} has two categories with the same text. Rename one of them.")
     values = texts[np.asarray(series.cat.codes, dtype=np.intp)]  # the code of a missing entry is -1
     return InputColumn(name, "strings", values, tuple(texts[:-1]), bool(series.cat.ordered))
+
+
+def _category_text(value: Any) -> str:
+    """A category as text, also of types that cells cannot have: the intervals of ``pandas.cut``, for example."""
+    return _as_text(value) if isinstance(value, _READABLE) else str(value)
 
 
 def _from_series(name: str, series: Any) -> InputColumn:
@@ -182,10 +188,10 @@ def _from_series(name: str, series: Any) -> InputColumn:
     if isinstance(dtype, np.dtype) and dtype.kind in "biufcSm":
         return _from_numpy(name, series.to_numpy())
     kind = getattr(dtype, "kind", "O")
-    if kind == "M":
-        if getattr(dtype, "tz", None) is not None:
-            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _from_numpy(name, series.to_numpy(dtype="datetime64[ns]"))
+    if kind == "M" and hasattr(dtype, "tz"):
+        return _from_numpy(name, series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if kind == "M" and isinstance(dtype, np.dtype):
+        return _from_numpy(name, series.to_numpy())
     is_missing = np.asarray(series.isna())
     if kind in "biuf" and not isinstance(dtype, np.dtype):  # pandas' own numbers, which have missing entries
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -239,7 +245,7 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         types = set(map(type, cells))
     types -= {type(None)}
     if types == {str}:
-        return InputColumn(name, "strings", _as_objects(cells))
+        return InputColumn(name, "strings", as_objects(cells))
     if not types:
         return InputColumn(name, "numbers", np.full(len(cells), np.nan))
     if all(issubclass(of_cell, bool | np.bool_) for of_cell in types):
@@ -252,15 +258,14 @@ def _from_objects(name: str, cells: list[Any]) -> InputColumn:
         seconds = [None if cell is None else cell.total_seconds() for cell in cells]
         return InputColumn(name, "numbers", _as_floats(name, seconds))
     if all(issubclass(of_cell, list | tuple | set | frozenset | np.ndarray) for of_cell in types):
-        return InputColumn(name, "lists", _as_objects(_as_lists(name, cells)))
-    readable = (str, *_NUMBERS, datetime.date, np.datetime64, np.bool_)
+        return InputColumn(name, "lists", as_objects(_as_lists(name, cells)))
     for of_cell in types:
-        if not issubclass(of_cell, readable):
+        if not issubclass(of_cell, _READABLE):
             raise ValueError(
                 f"column {name!r} has an entry of type {of_cell.__name__}, which is not encoded: argument must be "
                 "a string or a real number, a date, or a list of strings."
             )
-    return InputColumn(name, "strings", _as_objects(None if cell is None else _as_text(cell) for cell in cells))
+    return InputColumn(name, "strings", as_objects(None if cell is None else _as_text(cell) for cell in cells))
 
 
 def _is_missing(cell: Any) -> bool:

@@ -2,11 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -17,7 +19,14 @@ from sdgs.preprocessing._input_table import InputTable, read_table
 from sdgs.preprocessing._table_encoding import ColumnOptions, TableEncoding, fit_encoding
 from sdgs.selection._defaults import MAX_CATEGORIES
 
+_MAX_LISTED = 8  # names of columns in an error
 TEXT_ANALYZERS = {"words": ("word",), "characters": ("char_wb",), "both": ("word", "char_wb")}
+
+
+def encoder_of(estimator: Any) -> "TableEncoder | None":
+    """The encoder that a fitted estimator applies to tables: its ``encoder_``, or the first step of a pipeline."""
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else getattr(estimator, "encoder_", None)
+    return first if isinstance(first, TableEncoder) else None
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,7 +80,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     one they are 0, which is the mean, and a column shows where they were missing.
 
     A category that was not seen in ``fit`` is a rare one; if there were no rare ones, it is zero in all columns. An
-    unknown word is ignored. A text that is no number or date, in a column that is of this kind, is missing.
+    unknown word is ignored. A text that is no number or date, in a column that is of this kind, is missing. In a column
+    that had True and False, 1 and 0 are the same.
 
     ``transform`` finds the columns of a table by their names: their order does not matter, and others are ignored. Each
     row is encoded on its own, so that blocks of a table give the same as the whole.
@@ -201,6 +211,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the encoded table is sparse."""
         return self._fitted_encoding().is_sparse
 
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._fitted_encoding().names)
+
     def _fitted_encoding(self) -> TableEncoding:
         if not hasattr(self, "_encoding"):  # so that there is no such attribute before fit
             raise AttributeError(f"this {type(self).__name__} is not fitted.")
@@ -265,11 +279,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return {}
         if not isinstance(self.kinds, Mapping):
             raise ValueError(f"kinds must be a dict from names of columns to kinds, or None; got {self.kinds!r}.")
-        names = {column.name for column in table.columns}
+        names = [column.name for column in table.columns]
         for name, kind in self.kinds.items():
             if name not in names:
-                known = ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
-                raise ValueError(f"kinds has a column {name!r}, and X has none of this name. Its columns are {known}.")
+                raise ValueError(
+                    f"kinds has a column {name!r}, and X has none of this name. {_known_columns(name, names)}"
+                )
             if not callable(kind):
                 check_choice(kind, f"kinds[{name!r}]", KINDS)
         return dict(self.kinds)
@@ -280,3 +295,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _known_columns(name: Any, names: list[str]) -> str:
+    """The columns of a table for an error about a column that it has not, with similar names first."""
+    similar = get_close_matches(str(name), names, n=3)
+    ordered = [known for known in names if known in similar] + [known for known in names if known not in similar]
+    listed = ", ".join(map(repr, ordered[:_MAX_LISTED]))
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return (f"Did you mean {similar[0]!r}? " if similar else "") + f"Its columns are {listed}{more}."

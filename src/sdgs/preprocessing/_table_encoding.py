@@ -1,5 +1,6 @@
 """The encoding of a table: an encoder for each column that is used."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, get_index_dtype, hstack, issparse
 
 from sdgs.preprocessing._column_kinds import KindChoice, choose_kind
 from sdgs.preprocessing._encoded_column import EncodedColumn
@@ -15,6 +16,13 @@ from sdgs.preprocessing._fit_columns import ColumnEncoder, Embedding, fit_column
 from sdgs.preprocessing._input_table import InputColumn, InputTable
 from sdgs.preprocessing._number_columns import DateColumn, NumberColumn
 from sdgs.selection._defaults import MAX_SPARSE_DENSITY
+
+
+class EncodedArray(np.ndarray):
+    """A dense encoded table, or some rows of it: the mark by which a model with an encoder does not encode it again."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return np.asarray(array)[()]  # results of calculations are plain arrays and numbers
 
 
 @dataclass(frozen=True)
@@ -70,8 +78,16 @@ class TableEncoding:
     def join(self, blocks: list[Any]) -> Any:
         """The encoded columns as one matrix."""
         if not self.is_sparse:
-            return np.hstack([block.toarray() if issparse(block) else block for block in blocks])
-        return csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+            columns = [block.toarray() if issparse(block) else block for block in blocks]
+            return np.hstack(columns).view(EncodedArray)
+        return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
+
+
+def _with_small_indices(matrix: Any) -> Any:
+    """Indices of 32 bits where they suffice: trees and support vector machines of scikit-learn take no others."""
+    dtype = get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
+    indices, indptr = (array.astype(dtype, copy=False) for array in (matrix.indices, matrix.indptr))
+    return csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:
@@ -83,12 +99,16 @@ def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOpt
     for column in table.columns:
         choice, text = _choice_of(column, kinds, options)
         fitted = fit_column(column, choice, text, options.max_categories)
+        note, is_left_out = choice.advice.note, isinstance(fitted, str)
+        if choice.advice.is_warning or (note and is_left_out):
+            _warn_of_text(column.name, choice, "left out" if is_left_out else f"encoded as {choice.kind}")
         if isinstance(fitted, str):
-            records.append(EncodedColumn(column.name, "drop", fitted, 0))
+            records.append(EncodedColumn(column.name, "drop", fitted, 0, note))
             continue
         encoders[column.name], block = fitted
         blocks.append(block)
-        records.append(EncodedColumn(column.name, choice.kind, choice.reason, 0, note_on(column, fitted[0])))
+        note = "; ".join(filter(None, [note_on(column, fitted[0]), note]))
+        records.append(EncodedColumn(column.name, choice.kind, choice.reason, 0, note))
     if not encoders:
         reasons = "; ".join(f"{record.name!r} is left out: {record.reason}" for record in records[:5])
         raise ValueError(
@@ -105,6 +125,15 @@ def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOpt
     counted = tuple(replace(record, n_features=sizes.get(record.name, 0)) for record in records)
     encoding = TableEncoding(counted, encoders, is_sparse)
     return encoding, encoding.join(blocks)
+
+
+def _warn_of_text(name: str, choice: KindChoice, what: str) -> None:
+    warnings.warn(
+        f"column {name!r} is {what}: {choice.advice.note}. With kinds={{{name!r}: {choice.kind!r}}} it stays as it is, "
+        "without this warning.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def _choice_of(

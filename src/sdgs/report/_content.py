@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs import metrics
+from sdgs._utils._label_collections import as_label_matrix
 from sdgs._utils._last_step import (
     known_feature_names,
     label_names_of,
@@ -160,6 +161,7 @@ def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
 
 def _label_matrix(Y: Any, model: Any, name: str, n: int) -> NDArray[np.bool_]:
     """A target in any form that the model accepts, as a boolean matrix."""
+    Y = as_label_matrix(Y, model.classes_, name)
     if np.ndim(Y) == 1 and not issparse(Y):
         Y = np.asarray(Y)[:, None] == model.classes_
     return np.asarray(check_labels(Y, n_samples=n, name=name, some_positive=False).toarray(), dtype=bool)

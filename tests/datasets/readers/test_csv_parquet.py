@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sdgs.datasets import DataFileError, read, read_blocks
+from sdgs.datasets import DataFileError, read, read_blocks, read_table
 
 SONGS = """id,title,tempo,loud,is_calm,is_sad
 a1,One,90,0.5,yes,0
@@ -66,7 +66,10 @@ def test_delimiters_line_ends_and_encodings(write_file, delimiter, ends, encodin
         ("l\n1\n", ["l"], "no column is left as a feature"),
         ("x,l\n'0,5',1\n", ["l"], "line 2: 3 cells"),
         ("x;l\n0,5;1\n", ["l"], "column 'x': '0,5' is a number with a decimal comma, .* Save the file with decimal"),
-        ("x y l\n1 2 1\n", [], "only one column, named 'x y l'. Separate columns by a comma, a semicolon"),
+        ("x y l\n1 a 1\n", [], "only one column, named 'x y l'. Separate columns by a comma, a semicolon"),
+        ("x y l\n1 2  1\n", ["l"], r"columns are separated by spaces. .* tr -s ' ' ','"),
+        ("1 0.5\n2 0.7\n", ["l"], "columns are separated by spaces"),
+        ("3,2,low,high\n5.1,3.5,1.4,0.2,0\n", ["low"], "line 2: 5 cells, .* one cell per name"),
         ("1,0.5,1\n2,0.7,0\n", ["1"], "the first line has numbers instead of the names of the columns"),
         (
             "x,l\n1,1\ninf,1\n",
@@ -91,6 +94,15 @@ def test_increasing_numbers_are_names_and_not_data(write_file):
     """Such as pixels and wavelengths."""
     assert read(write_file("0,1,2,l\n5,6,7,1\n"), labels=["l"]).feature_names == ("0", "1", "2")
     assert read(write_file("400.5,401,l\n5,6,1\n"), labels=["l"]).feature_names == ("400.5", "401")
+
+
+@pytest.mark.parametrize(
+    ("first", "noted"),
+    [("150,4,setosa,virginica,x", True), ("1,2,a,b,c", False), ("country,a,b,2020,2019", True), ("5,a,b,c,d", False)],
+)
+def test_a_first_line_that_may_be_no_header_is_noted(first, noted, write_file):
+    notes = read_table(write_file(f"{first}\n5.1,3.5,1.4,0.2,0\n"), labels=[]).notes
+    assert any("is taken for the names of the columns: " in note for note in notes) is noted
 
 
 def test_long_fields(write_file):

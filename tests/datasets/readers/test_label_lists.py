@@ -17,7 +17,7 @@ def test_guess_labels(write_file):
     assert guess_labels(write_file("x,kind\n" + kinds)).lists == ("kind",)
     assert guess_labels(write_file("1 1:2\n", "data.svm")) == LabelGuess()
     with pytest.raises(DataFileError, match="there is only one column, named 'x y'"):
-        next(read_blocks(write_file("x y\n1 2\n"), features=["x", "y"]))
+        next(read_blocks(write_file("x y\n1 b\n"), features=["x", "y"]))
 
 
 def test_numbers_dates_and_free_text_are_no_lists_of_labels(write_file):

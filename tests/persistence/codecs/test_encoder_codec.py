@@ -6,10 +6,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from model_file_helpers import assert_same, assert_same_predictions, forge, save_and_load
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 import sdgs
 from mixed_tables import small_table, tables
-from sdgs import ModelFileError, SDGSClassifier
+from sdgs import DecisionClassifier, ModelFileError, SDGSClassifier
+from sdgs.methods import MLkNN
 from sdgs.persistence._container import CheckedArrays
 from sdgs.persistence.codecs._encoder_codec import decode_encoder, encode_encoder
 from sdgs.persistence.codecs._model_codec import check_storable
@@ -66,6 +70,47 @@ def test_an_encoder_of_arrays(tmp_path):
     X = labelled_table().to_numpy(dtype=object)
     model = SDGSClassifier(2, gamma=None, random_state=0, encode=TableEncoder()).fit(X, Y)
     assert_same_predictions(model, save_and_load(model, tmp_path), X)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+@pytest.mark.parametrize("output", [None, "pandas"])
+def test_a_step_of_a_pipeline(is_sparse, output, tmp_path):
+    table = labelled_table()
+    encoder = TableEncoder({"id": "drop"}, sparse_output=is_sparse)
+    if output is not None and not is_sparse:
+        encoder.set_output(transform=output)
+    scaler = MaxAbsScaler() if is_sparse else SimpleImputer()
+    model = make_pipeline(encoder, DecisionClassifier(make_pipeline(scaler, MLkNN(3)), random_state=0)).fit(table, Y)
+    loaded = save_and_load(model, tmp_path)
+    assert_same(model[0]._encoding, loaded[0]._encoding)
+    assert repr(loaded) == repr(model)
+    assert_same_predictions(model, loaded, table.iloc[::-1].assign(channel="fax"))
+    assert_same_predictions(model, loaded.fit(table, Y), table)
+
+
+@pytest.mark.parametrize(
+    ("change_document", "message"),
+    [
+        (lambda step: step.update(output="csv"), "output"),
+        (lambda step: step.update(parameters={}), "must have the fields"),
+        (lambda step: step["encoder"]["columns"].pop(), "features"),
+    ],
+)
+def test_a_forged_step_is_rejected(change_document, message, tmp_path):
+    path = tmp_path / "model.sdgs"
+    table = labelled_table()[["channel", "day", "amount"]]
+    sdgs.save(make_pipeline(TableEncoder(sparse_output=False), SimpleImputer(), MLkNN(3)).fit(table, Y), path)
+    forged = forge(path, tmp_path, lambda document, _: change_document(document["attributes"]["steps"][0][1]))
+    with pytest.raises(ModelFileError, match=message):
+        sdgs.load(forged)
+
+
+def test_a_step_with_a_function_is_left_out(tmp_path):
+    encoder = TableEncoder(text=lambda texts: np.array([[len(text)] for text in texts]))
+    model = make_pipeline(encoder, MLkNN(3)).fit(labelled_table()[["message", "channel"]], Y)
+    with pytest.warns(UserWarning, match="cannot hold tableencoder"):
+        sdgs.save(model, tmp_path / "model.sdgs")
+    assert isinstance(sdgs.load(tmp_path / "model.sdgs"), MLkNN)
 
 
 def test_functions_are_not_stored(tmp_path):
@@ -191,6 +236,7 @@ def test_an_unchanged_file_is_accepted(model, model_file, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:column .* is (left out|encoded as)")
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(min_rows=2), st.sampled_from(["auto", "both", "characters"]))
 def test_all_encoders_come_back(table, text):

@@ -1,5 +1,7 @@
 """Files whose learners could not predict, or would lead scikit-learn out of its arrays, are rejected."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from model_file_helpers import forge
@@ -128,6 +130,12 @@ FORGERIES = {
         change_parameters(n_neighbors=1000),
         "fewer samples than n_neighbors",
     ),
+    "a number of neighbours from NumPy": (
+        KNeighborsClassifier(3),
+        per_label,
+        change_parameters(n_neighbors={"numpy": "<i8", "value": 1000}),
+        "fewer samples than n_neighbors",
+    ),
     "an unusual metric": (
         KNeighborsClassifier(3),
         per_label,
@@ -235,3 +243,28 @@ def test_a_tree_that_a_file_makes_deep_still_ends(data, tmp_path):
         paths = (before.decision_path(data[0]), after.decision_path(data[0]))
         np.testing.assert_array_equal(*(path.toarray() for path in paths))
         np.testing.assert_array_equal(before.feature_importances_, after.feature_importances_)
+
+
+def test_a_pipeline_in_a_pipeline_may_end_with_no_step(data, tmp_path):
+    model = all_labels(make_pipeline(make_pipeline(StandardScaler(), "passthrough"), GaussianNB())).fit(*data)
+    sdgs.save(model, tmp_path / "model.sdgs")
+    again = sdgs.load(tmp_path / "model.sdgs")
+    np.testing.assert_array_equal(again.predict_proba(data[0]), model.predict_proba(data[0]))
+
+
+def test_a_long_name_of_a_class_is_not_repeated_for_each_sample(data, tmp_path):
+    X, Y = data
+    y = np.where(Y[:, 0], "a", "b")
+    sdgs.save(all_labels(KNeighborsClassifier(3)).fit(X, y), tmp_path / "model.sdgs")
+
+    def lengthen(document, _):
+        classes = {"numpy": "str", "value": ["a", "b" * 2_000_000]}
+        learner_in(document)["attributes"]["classes_"] = classes
+
+    path = forge(tmp_path / "model.sdgs", tmp_path, lengthen)
+    tracemalloc.start()
+    loaded = sdgs.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.estimator_.classes_.tolist() == ["a", "b" * 2_000_000]
+    assert peak < 100e6  # 40 names of 8 MB would be 320 MB

@@ -91,7 +91,17 @@ def one_class(names):
     return lambda Y: np.asarray(names)[Y.argmax(axis=1)]
 
 
+def lists(row=list, names="dacb"):
+    return lambda Y: [row(names[j] for j in np.flatnonzero(labels)) for labels in Y]
+
+
 TARGETS = {
+    "lists": lists(),
+    "tuple of sets": lambda Y: tuple(lists(set)(Y)),
+    "sets of integers": lists(set, [3, -1, 2**40, 0]),
+    "array of tuples": lambda Y: pd.Series(lists(tuple)(Y)).to_numpy(),
+    "series of lists": lambda Y: pd.Series(lists()(Y), name="tags"),
+    "column of lists": lambda Y: pd.DataFrame({0: lists()(Y)}),
     **{
         np.dtype(dtype).str: lambda Y, dtype=dtype: Y.astype(dtype)
         for dtype in ("bool", "int8", "uint8", ">i4", "uint64", "float16", "float32", "float64")
@@ -242,6 +252,39 @@ def test_label_columns_that_a_file_cannot_hold_are_rejected(columns, message, da
     model = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, columns(data.Y))
     with pytest.raises(ModelFileError, match=message):
         model.save(tmp_path / "model.sdgs")
+
+
+def test_a_series_of_lists_with_a_name_that_a_file_cannot_hold_is_rejected(data, tmp_path):
+    y = pd.Series(lists()(data.Y), name=1.5)
+    with pytest.raises(ModelFileError, match=r"y is named 1\.5"):
+        SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, y).save(tmp_path / "model.sdgs")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"container": "dict"}, "container must be one of"),
+        ({"row": "dict"}, "row must be one of"),
+        ({"row": ["list"]}, "row must be one of"),
+        ({"name": 1.5}, "neither a string nor an integer"),
+        ({"name": True}, "neither a string nor an integer"),
+        ({"name": {"tuple": []}}, "neither a string nor an integer"),
+        ({"sparse": True}, "must have the fields"),
+        ({"classes": {"numpy": "object", "value": ["a", "b", "c"]}}, "4 labels and 3 label names"),
+        ({"classes": {"numpy": "object", "value": ["b", "a", "c", "d"]}}, "not sorted"),
+        ({"classes": {"numpy": "object", "value": ["a", "a", "c", "d"]}}, "not different"),
+        ({"classes": {"numpy": "object", "value": ["a", 1, "c", "d"]}}, "neither strings nor integers"),
+        ({"classes": {"numpy": "<f8", "value": [1, 2, 3, 4]}}, "neither strings nor integers"),
+        ({"classes": {"numpy": "<i8", "value": []}}, "neither strings nor integers"),
+        ({"classes": ["a", "b", "c", "d"]}, "classes are not a list"),
+    ],
+)
+def test_forged_lists_of_labels_are_rejected(change, message, data, tmp_path):
+    model, path = SDGSClassifier(2, readout="norm", random_state=0).fit(data.X, lists()(data.Y)), tmp_path / "a.sdgs"
+    model.save(path)
+    forged = forge(path, tmp_path, lambda document, _: document["target"].update(change))
+    with pytest.raises(ModelFileError, match=message):
+        sdgs.load(forged)
 
 
 def test_a_random_state_object_is_left_out_with_a_warning(data, tmp_path):
@@ -455,6 +498,9 @@ PLACES = {
     "names": lambda document, value: document.update(names={"labels": value}),
     "feature names": lambda document, value: document["features"].update(names=value),
     "columns": lambda document, value: document["target"].update(classes=value, form="classes"),
+    "lists": lambda document, value: document.update(
+        target={"form": "lists", "container": "list", "row": "list", "name": None, "classes": value}
+    ),
     "search": lambda document, value: document.update(
         search={"dict": {"results": {"dict": {"score": value}}, "best_score": 0.5}}
     ),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack, issparse
 
+from sdgs._utils._number_parsing import FALSE_WORDS, TRUE_WORDS, abbreviate
 from sdgs._utils._row_norms import narrow_indices
 from sdgs.datasets._dataset import Dataset, as_label_matrix, check_label_matrix_size
 from sdgs.datasets._errors import DataFileError
@@ -26,7 +27,6 @@ from sdgs.datasets.readers._arff_syntax import (
     split_sparse,
 )
 from sdgs.datasets.readers._column_selection import first_repeated
-from sdgs.datasets.readers._number_parsing import FALSE_WORDS, TRUE_WORDS, abbreviate
 from sdgs.datasets.readers._open import MAX_BYTES, open_stream
 
 _MAX_CATEGORIES = 50  # a nominal attribute with more values is an identifier

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from sdgs._utils._marked_numbers import Notation, parse_marked
+from sdgs._utils._number_parsing import MAX_TYPO_SHARE, abbreviate
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_format import ANY_MARK, ColumnFormat, JoinedTexts, cell_text
 from sdgs.datasets.readers._column_selection import join_names
-from sdgs.datasets.readers._marked_numbers import Notation, parse_marked
-from sdgs.datasets.readers._number_parsing import MAX_TYPO_SHARE, abbreviate
 from sdgs.datasets.readers._table_source import python_values
 
 _MARK_NAMES = {".": "point", ",": "comma"}

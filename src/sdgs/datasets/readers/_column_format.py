@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._marked_numbers import is_missing, parse_marked_numbers
-from sdgs.datasets.readers._number_parsing import BadCellError
+from sdgs._utils._marked_numbers import is_missing, parse_marked_numbers
+from sdgs._utils._number_parsing import BadCellError
 from sdgs.datasets.readers._table_source import arrow_numbers, python_values
 
 KINDS = ("number", "text", "date", "list")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sdgs._utils._number_parsing import abbreviate
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._open import Stream, open_stream, read_lines
 from sdgs.datasets.readers._table_source import RowBlock, TableSource
@@ -35,10 +36,18 @@ class CsvSource(TableSource):
                 f"{self.name}: not a text file: the first line has control characters, and is not valid UTF-8."
             )
         self.separator = delimiter or _find_delimiter(first)
-        checked_lines = self._without_nul(chain([first], lines))
+        second = next(lines, "")
+        if delimiter is None and _are_spaced_numbers(first, second):
+            raise DataFileError(
+                f"{self.name}: columns are separated by spaces. Separate them by commas, semicolons or tabs, for "
+                "example by the command: tr -s ' ' ',' < FILE > NEW-FILE"
+            )
+        checked_lines = self._without_nul(chain([first, second] if second else [first], lines))
         self._reader = csv.reader(checked_lines, delimiter=self.separator, strict=True)
         self.names = tuple(name.strip() for name in next(self._records())[1])
-        if _looks_like_data(self.names):
+        numbers = _numbers_among(self.names)
+        self._has_odd_names = len(numbers) > 1 and not (np.diff(numbers) > 0).all()
+        if self._has_odd_names and 2 * len(numbers) > len(self.names):
             raise DataFileError(
                 f"{self.name}: the first line has numbers instead of the names of the columns. Write a line with names "
                 "above it."
@@ -52,10 +61,17 @@ class CsvSource(TableSource):
             yield line
 
     def notes(self) -> list[str]:
-        return [
+        notes = [
             f"Columns are separated by {_SEPARATORS.get(self.separator, repr(self.separator))}; the encoding is "
             f"{self._stream.encoding}."
         ]
+        if self._has_odd_names:
+            listed = ", ".join(map(abbreviate, self.names[:5])) + (", ..." if len(self.names) > 5 else "")
+            notes.append(
+                f"The first line is taken for the names of the columns: {listed}. If it is not, write a line with "
+                "names in its place, or above it if it is a sample."
+            )
+        return notes
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Records that are not empty, with the line where each starts."""
@@ -86,22 +102,31 @@ class CsvSource(TableSource):
             for line, record in block:
                 if len(record) != width:
                     raise DataFileError(
-                        f"{self.name}, line {line}: {len(record)} cells, but the first line has {width} names."
+                        f"{self.name}, line {line}: {len(record)} cells, but the first line has {width} names. Each "
+                        "row needs one cell per name; a cell that contains the separator must be in quotes."
                     )
             by_column = list(zip(*(record for _, record in block), strict=True))
             cells = {name: by_column[column_of[name]] for name in columns}
             yield RowBlock(cells, [line for line, _ in block], self._stream.position)
 
 
-def _looks_like_data(names: Sequence[str]) -> bool:
-    """Whether the names are a row of data: mostly numbers, and not increasing as pixels or wavelengths are."""
+def _numbers_among(names: Sequence[str]) -> list[float]:
+    """The names that are numbers. They increase in a header, as those of pixels or wavelengths do, but not in data."""
     values = []
     for name in names:
         try:
             values.append(float(name))
         except ValueError:
             continue
-    return 2 * len(values) > len(names) and not (np.diff(values) > 0).all()
+    return values
+
+
+def _are_spaced_numbers(first: str, second: str) -> bool:
+    """Whether columns are separated by spaces: as many words in both lines, and only numbers in the second."""
+    if any(separator in first + second for separator in _SEPARATORS):
+        return False
+    words = second.split()
+    return len(words) > 1 and len(first.split()) == len(words) and len(_numbers_among(words)) == len(words)
 
 
 def _find_delimiter(line: str) -> str:

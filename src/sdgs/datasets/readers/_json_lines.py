@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from sdgs._utils._number_parsing import abbreviate
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import abbreviate
 from sdgs.datasets.readers._open import Stream, read_lines
 from sdgs.datasets.readers._table_source import RowBlock, TableSource
 
@@ -30,6 +30,11 @@ class JsonLinesSource(TableSource):
         first = list(lines) if whole else list(_take(lines, self._block_bytes))
         if not first:
             raise DataFileError(f"{self.name}: the file is empty.")
+        if first[0][1].lstrip().startswith("["):
+            raise DataFileError(
+                f"{self.name}: a JSON array, where one object per line is read. Convert it, for example by the "
+                "command: jq -c '.[]' FILE > NEW-FILE.jsonl"
+            )
         columns: dict[str, None] = {}
         for number, line in first:
             columns.update(dict.fromkeys(self._parse(number, line)))

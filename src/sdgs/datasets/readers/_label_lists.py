@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._marked_numbers import is_missing, parse_marked
-from sdgs.datasets.readers._number_parsing import MAX_TYPO_SHARE, MISSING_WORDS
+from sdgs._utils._marked_numbers import is_missing, parse_marked
+from sdgs._utils._number_parsing import MAX_TYPO_SHARE, MISSING_WORDS
 
 _SEPARATORS = ";|,"  # the comma last, because it may be part of a name
 _NO_LABELS = {"", "none"}

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from sdgs._utils._marked_numbers import Notation, is_missing
 from sdgs.datasets.readers._column_detection import decimal_mark, is_evidence
 from sdgs.datasets.readers._column_format import ANY_MARK, ColumnFormat
-from sdgs.datasets.readers._marked_numbers import Notation, is_missing
 from sdgs.datasets.readers._table_source import RowBlock, holds_texts, python_values
 from sdgs.preprocessing._date_parsing import find_date_format, parse_date
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._number_parsing import BadCellError
 from sdgs.datasets._dataset import as_label_matrix
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_detection import detect_formats
 from sdgs.datasets.readers._column_format import ColumnFormat, JoinedTexts, parse_cells
 from sdgs.datasets.readers._column_selection import join_names, match_columns
 from sdgs.datasets.readers._formats import check_is_table, detect_format
-from sdgs.datasets.readers._number_parsing import BadCellError
 from sdgs.datasets.readers._open import MAX_BYTES
 from sdgs.datasets.readers._open_table import open_table
 from sdgs.datasets.readers._table_labels import TableLabels

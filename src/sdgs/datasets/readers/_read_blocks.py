@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from sdgs._utils._number_parsing import BadCellError
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._arff import arff_dataset, read_arff
 from sdgs.datasets.readers._column_format import ColumnFormat, parse_cells
@@ -18,7 +19,6 @@ from sdgs.datasets.readers._column_selection import join_names, match_columns, s
 from sdgs.datasets.readers._formats import check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import binarize_lists, split_labels, usable_separators
 from sdgs.datasets.readers._later_notation import LaterNotation
-from sdgs.datasets.readers._number_parsing import BadCellError
 from sdgs.datasets.readers._open import BLOCK_BYTES, display_name
 from sdgs.datasets.readers._open_table import open_table
 from sdgs.datasets.readers._raw_table import Table

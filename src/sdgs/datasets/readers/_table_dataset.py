@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._number_parsing import MAX_TYPO_SHARE, BadCellError, abbreviate, count_text_cells
 from sdgs.datasets._dataset import Dataset, as_label_matrix
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._number_parsing import MAX_TYPO_SHARE, BadCellError, abbreviate, count_text_cells
 from sdgs.datasets.readers._table_labels import TableLabels
 from sdgs.datasets.readers._table_source import TableSource
 

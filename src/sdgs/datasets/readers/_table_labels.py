@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._number_parsing import BadCellError
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_selection import join_names, match_columns
 from sdgs.datasets.readers._label_lists import (
@@ -15,7 +16,6 @@ from sdgs.datasets.readers._label_lists import (
     guess_label_columns,
     split_labels,
 )
-from sdgs.datasets.readers._number_parsing import BadCellError
 from sdgs.datasets.readers._table_source import RowBlock, TableSource
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets.readers._column_selection import first_repeated
-from sdgs.datasets.readers._number_parsing import BadCellError, abbreviate, parse_binary, parse_numbers
 
 _BYTES_PER_CELL = 16  # of text, about
 

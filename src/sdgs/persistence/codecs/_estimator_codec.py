@@ -22,7 +22,12 @@ from sklearn.pipeline import Pipeline
 from sdgs._utils._last_step import number_of_features
 from sdgs._utils._validation import check_choice
 from sdgs.persistence._container import CheckedArrays, ModelFileError
-from sdgs.persistence.codecs._encoder_codec import decode_encoder_parameters, encode_encoder_parameters
+from sdgs.persistence.codecs._encoder_codec import (
+    decode_encoder,
+    decode_encoder_parameters,
+    encode_encoder,
+    encode_encoder_parameters,
+)
 from sdgs.persistence.codecs._json_values import check_fields, decode, encode
 from sdgs.persistence.codecs._learner_table import INNER, LEARNERS
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES, SDGS_FIELDS, decode_sdgs, encode_sdgs, n_stored_labels
@@ -68,9 +73,19 @@ def unstorable_steps(pipeline: Pipeline) -> list[str]:
     for name, step in pipeline.steps:
         if type(step) is Pipeline:
             names += unstorable_steps(step)
-        elif not (step is None or isinstance(step, str) or is_of_this_package(step) or _is_learner(type(step))):
+        elif not (step is None or isinstance(step, str) or is_of_this_package(step) or _is_known(step)):
             names.append(name)
     return names
+
+
+def _is_known(step: Any) -> bool:
+    if type(step) is not TableEncoder:
+        return _is_learner(type(step))
+    try:
+        encode_encoder_parameters(step)
+    except ModelFileError:  # it has a function
+        return False
+    return True
 
 
 def _is_learner(kind: Any) -> bool:
@@ -86,11 +101,17 @@ class Encoder:
 
     def encode(self, estimator: Any, prefix: str = "") -> dict[str, Any]:
         """A fitted estimator; its arrays get names with this prefix."""
+        if type(estimator) is TableEncoder:
+            return {
+                "class": "TableEncoder",
+                "output": _output_of(estimator),
+                "encoder": encode_encoder(estimator, prefix, self.arrays),
+            }
         name = self._check_class(estimator, "it")
         document = {
             "class": name,
             "parameters": self.encode_parameters(estimator, fitted=True),
-            "output": getattr(estimator, "_sklearn_output_config", {}).get("transform"),
+            "output": _output_of(estimator),
             "features": encode_features(_n_features(estimator), _feature_names(estimator)),
         }
         if name in self.classes:
@@ -170,6 +191,11 @@ class Decoder:
 
     def decode(self, document: Any, prefix: str = "") -> Any:
         """The opposite of :meth:`Encoder.encode`."""
+        if isinstance(document, dict) and document.get("class") == "TableEncoder":
+            _, output, content = check_fields(document, "class", "output", "encoder")
+            encoder = decode_encoder(content, prefix, self._source.arrays)
+            _set_output(encoder, output)
+            return encoder
         kind = self._class_of(document)
         own = kind.__name__ in self._classes
         parts = SDGS_FIELDS if kind.__name__ in SDGS_CLASSES else ("labels", "attributes") if own else ("attributes",)
@@ -177,8 +203,7 @@ class Decoder:
             parts = (*parts, "encoder")
         check_fields(document, "class", "parameters", "output", "features", *(("target",) if own else ()), *parts)
         estimator = self.decode_parameters(kind, document["parameters"])
-        if document["output"] is not None:
-            estimator.set_output(transform=check_choice(document["output"], "output", ("default", "pandas", "polars")))
+        _set_output(estimator, document["output"])
         arrays, sizes = self._source.arrays, {}
         sizes["p"], names = decode_features(document["features"], arrays.n_bytes)
         if own:
@@ -266,6 +291,16 @@ def _default_parameters(kind: Any) -> dict[str, Any]:
         with suppress(ModelFileError):
             defaults[name] = encode(parameter.default, name)
     return defaults
+
+
+def _output_of(estimator: Any) -> Any:
+    """The argument of ``set_output``, or None."""
+    return getattr(estimator, "_sklearn_output_config", {}).get("transform")
+
+
+def _set_output(estimator: Any, content: Any) -> None:
+    if content is not None:
+        estimator.set_output(transform=check_choice(content, "output", ("default", "pandas", "polars")))
 
 
 def _n_features(estimator: Any) -> int:

@@ -10,9 +10,11 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 
 from sdgs._utils._last_step import last_step, number_of_features
@@ -140,12 +142,13 @@ def n_outputs(estimator: Any, p: int) -> int:
     """The number of features that a fitted transformer makes of ``p``."""
     if estimator is None or isinstance(estimator, str):
         return p
-    model = last_step(estimator)
-    if not hasattr(model, "transform") or number_of_features(estimator) != p:
-        raise ValueError(f"a {type(model).__name__} in it does not transform samples of {p} features.")
-    if type(model).__name__ == "SimpleImputer" and not model.keep_empty_features:
-        return int(np.count_nonzero(~np.isnan(model.statistics_.astype(np.float64))))
-    return int(getattr(model, "_n_features_out", p))
+    if isinstance(estimator, Pipeline):
+        return reduce(lambda width, step: n_outputs(step[1], width), estimator.steps, p)
+    if not hasattr(estimator, "transform") or number_of_features(estimator) != p:
+        raise ValueError(f"a {type(estimator).__name__} in it does not transform samples of {p} features.")
+    if type(estimator).__name__ == "SimpleImputer" and not estimator.keep_empty_features:
+        return int(np.count_nonzero(~np.isnan(estimator.statistics_.astype(np.float64))))
+    return int(getattr(estimator, "_n_features_out", p))
 
 
 def _binarizer(neg_label: int, sparse_output: bool) -> RecordField:
@@ -214,7 +217,7 @@ def _check_metric(model: Any) -> None:
 def _finish_neighbors(model: Any, sizes: dict[str, Any]) -> None:
     """Sort the training samples into their tree again, which has the same result."""
     X, y = model._fit_X, getattr(model, "_y", None)
-    if isinstance(model.n_neighbors, int) and model.n_neighbors > sizes["n"]:
+    if isinstance(model.n_neighbors, numbers.Integral) and model.n_neighbors > sizes["n"]:
         raise ValueError("a search for neighbours in it has fewer samples than n_neighbors.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the algorithm, which were given at the fit
@@ -229,8 +232,8 @@ def _finish_neighbors(model: Any, sizes: dict[str, Any]) -> None:
         for codes, names in zip(columns, each, strict=True):
             if not np.array_equal(np.unique(codes), np.arange(names.size)) or (np.sort(names) != names).any():
                 raise ValueError("a KNeighborsClassifier in it has classes that are not those of its samples.")
-        named = [names[codes] for codes, names in zip(columns, each, strict=True)]
-        model.fit(X, np.column_stack(named) if isinstance(classes, list) else named[0])
+        model.fit(X, y)  # not to the names, of which a text of any length would be repeated for each sample
+        model.classes_ = classes
 
 
 def _check_standard_scaler(model: Any, sizes: Any) -> None:  # noqa: ARG001
@@ -253,9 +256,7 @@ def _finish_imputer(model: Any, sizes: Any) -> None:  # noqa: ARG001
 
 
 def _check_steps(pipeline: Any, sizes: dict[str, Any]) -> None:
-    width = sizes["p"]
-    for _, step in pipeline.steps[:-1]:
-        width = n_outputs(step, width)
+    width = reduce(lambda width, step: n_outputs(step[1], width), pipeline.steps[:-1], sizes["p"])
     last = pipeline.steps[-1][1]
     if last is not None and not isinstance(last, str) and number_of_features(last) != width:
         raise ValueError("a Pipeline in it has a last step for another number of features than it gets.")

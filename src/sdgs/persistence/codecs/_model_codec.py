@@ -29,6 +29,7 @@ from sdgs.persistence._container import (
 from sdgs.persistence.codecs._estimator_codec import Decoder, Encoder, is_of_this_package
 from sdgs.persistence.codecs._json_values import check_fields, is_name
 from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES
+from sdgs.preprocessing._table_encoder import encoder_of
 
 FORMAT = "sdgs-model"
 VERSION = 1
@@ -119,7 +120,7 @@ def _decode_column_formats(content: Any, model: Any) -> dict[str, ColumnFormat]:
         raise ValueError("the formats of its columns have no names.")
     fields = ("kind", "decimal", "others_missing")
     formats = {name: ColumnFormat(*check_fields(values, *fields)) for name, values in content.items()}
-    encoder = getattr(model, "encoder_", None)
+    encoder = encoder_of(model)
     used = [] if encoder is None else [column.name for column in encoder.columns_ if column.kind != "drop"]
     if not set(used) <= set(formats) or (encoder is None and len(formats) != number_of_features(model)):
         raise ValueError("it does not have the format of each of its columns.")

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.datasets.readers._number_parsing import MISSING_WORDS, BadCellError
+from sdgs._utils._number_parsing import MISSING_WORDS, BadCellError
 
 # The signs of Unicode's class Sc that are in use, and the codes of the most traded currencies.
 _CURRENCY = (
@@ -155,9 +155,10 @@ class Notation:
             return
         for cell, count in Counter(cells).items():
             if not is_missing(cell):
-                self._add_cell(cell, count)
+                self.add_cell(cell, count)
 
-    def _add_cell(self, cell: str, count: int) -> None:
+    def add_cell(self, cell: str, count: int) -> None:
+        """Take a cell into account that occurs ``count`` times, and is not missing."""
         number = None if is_code(cell) else parse_marked(cell)
         if number is None:
             self.n_others, self.other = self.n_others + count, self.other or cell

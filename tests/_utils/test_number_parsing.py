@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sdgs.datasets.readers._number_parsing import BadCellError, count_text_cells, parse_binary, parse_numbers
+from sdgs._utils._number_parsing import BadCellError, count_text_cells, parse_binary, parse_numbers
 
 NAN = np.nan
 

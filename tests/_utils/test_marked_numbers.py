@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdgs.datasets.readers._marked_numbers import Notation, is_code, parse_marked, parse_marked_numbers
-from sdgs.datasets.readers._number_parsing import BadCellError
+from sdgs._utils._marked_numbers import Notation, is_code, parse_marked, parse_marked_numbers
+from sdgs._utils._number_parsing import BadCellError
 
 
 @pytest.mark.parametrize(
