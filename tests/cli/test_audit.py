@@ -91,7 +91,7 @@ def test_all_formats(run, songs, suffix):
     result = run("audit", songs / f"train.{suffix}", *labels, "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert "labels of 100 samples were checked" in result.stdout
-    assert "-o labels.html" in result.stderr
+    assert "-o suspicious.html" in result.stderr
 
 
 def test_standard_input(run, songs):

@@ -67,7 +67,7 @@ def test_the_test_file_is_checked_before_the_training(run, songs, tmp_path):
     with mock.patch.object(SDGSClassifier, "fit", side_effect=AssertionError):
         result = run("fit", songs / "train.csv", "-l", "is_*", "--drop", "id,title", "--test", "other.csv")
     assert result.exit_code == 1
-    assert "other.csv: 6 of the 6 features of the model are missing" in result.stderr
+    assert "other.csv: 6 of the 6 columns of the model are missing" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 

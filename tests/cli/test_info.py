@@ -15,7 +15,7 @@ def test_info(run, songs):
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert "train.csv: 100 samples, 8 columns, 3 labels" in text
-    assert "the column 'id' is left out: an identifier" in text
+    assert "id drop an identifier: every value is different" in text
     assert "is_[odd]" in text
     assert text.endswith("'--labels=is_*'")
     content = json.loads(run("info", songs / "train.arff", "--json").stdout)
@@ -71,3 +71,28 @@ def test_info_of_a_model(run, songs):
     content = json.loads(run("info", songs / "songs.sdgs", "--json").stdout)
     assert content["feature_names"] == [f"f{j}" for j in range(6)]
     assert content["labels"] == ["is_calm", "is_sad", "is_[odd]"]
+
+
+def test_one_sample(run, tmp_path):
+    (tmp_path / "one.csv").write_text("name,amount,kind\nsome words,3.5,a\n")
+    result = run("info", "one.csv", "--label-column", "kind")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert "one.csv: 1 sample, 2 columns" in text
+    assert "name text some words amount number 3.5" in text
+    content = json.loads(run("info", "one.csv", "--json").stdout)
+    assert content["columns"]["amount"] == {"read_as": "number"}
+    result = run("fit", "one.csv", "--label-column", "kind")
+    assert result.exit_code == 1
+    assert "the file has 1 sample with known labels; a model needs at least 2" in result.stderr
+
+
+def test_what_is_no_table_or_no_pattern(run, songs, tmp_path):
+    (tmp_path / "bytes.csv").write_bytes(bytes(range(1, 9)) * 4 + bytes(range(128, 256)))
+    assert "bytes.csv: not a text file" in run("info", "bytes.csv").stderr
+    assert "no column matches 'has_*'" in run("info", songs / "train.csv", "--labels", "has_*").stderr
+
+
+def test_a_model_names_its_columns(run, songs):
+    result = run("info", songs / "songs.sdgs")
+    assert "Columns that a file must have: f0, f1, f2, f3, f4, f5" in result.stdout

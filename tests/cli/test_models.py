@@ -24,5 +24,5 @@ def test_models_made_in_python(run, songs):
     assert run("predict", "paper.sdgs", songs / "test.parquet", "--scores").stdout.startswith("sample,calm,other\n")
     SDGSClassifier(2, random_state=0).fit(data.X, data.Y).save("arrays.sdgs")
     assert (
-        "6 of the 6 features of the model are missing: '0'" in run("predict", "arrays.sdgs", songs / "test.csv").stderr
+        "6 of the 6 columns of the model are missing: '0'" in run("predict", "arrays.sdgs", songs / "test.csv").stderr
     )

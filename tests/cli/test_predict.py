@@ -85,7 +85,7 @@ def test_predict_rejects_files_that_do_not_match_the_model(run, songs, tmp_path)
     (tmp_path / "other.csv").write_text(text.replace("f3", "F3", 1))
     result = run("predict", songs / "songs.sdgs", "other.csv")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "1 of the 6 features of the model are missing: 'f3'. Similar: 'F3'" in result.stderr
+    assert "1 of the 6 columns of the model is missing: 'f3'. Similar: 'F3'" in result.stderr
     result = run("predict", songs / "songs.sdgs", songs / "test.svm")
     assert "in svmlight files features have numbers, but those of the model have names" in result.stderr
     result = run("predict", songs / "test.csv", songs / "songs.sdgs")

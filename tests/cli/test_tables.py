@@ -43,7 +43,9 @@ def test_info_proposes_how_columns_are_used(run, fitted):
     assert "400 samples, 6 columns, 7 labels" in text
     assert "opened date dates as year-month-day" in text
     assert "--text, --category, --number or --date COLUMN" in text
-    assert "the column 'ticket' is left out: an identifier" in result.stderr
+    assert text.count("an identifier") == 1
+    assert "To use a column of kind drop: --category ticket, or --text." in text
+    assert "ticket" not in result.stderr.replace("tickets", "")
     content = json.loads(run("info", folder / "tickets.csv", "--json").stdout)
     assert {name: content["columns"][name]["kind"] for name in KINDS} == KINDS
     assert content["may_be_labels"]["lists"] == ["tags"]
@@ -87,6 +89,31 @@ def test_all_commands_take_the_table(run, fitted, tmp_path):
     assert run("info", model, "--json").exit_code == 0
 
 
+def test_an_audit_shows_the_cells(run, fitted, tmp_path):
+    folder, _ = fitted
+    tickets = list(csv.DictReader((folder / "tickets.csv").read_text().splitlines()))
+    arguments = ("audit", folder / "tickets.csv", "--label-column", "tags", "--jobs", 1)
+    result = run(*arguments, "-o", "all.csv")
+    assert result.exit_code == 0, result.output
+    assert "message: " in result.stdout
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    assert list(rows[0])[7:] == ["message", "ticket", "plan", "channel", "opened", "amount"]
+    assert rows
+    for row in rows:
+        assert {name: row[name] for name in list(row)[7:]}.items() <= tickets[int(row["sample"]) - 1].items()
+    result = run(*arguments, "--keep", "ticket,am*", "-o", "kept.html")
+    assert "ticket: " in result.stdout
+    assert "message: " not in result.stdout
+    page = (tmp_path / "kept.html").read_text()
+    assert "Its cells" in page
+    assert f"<b>ticket</b> {rows[0]['ticket']}, <b>amount</b> {rows[0]['amount']}" in page
+    assert (
+        "no column is named 'nothing', which should be a column to keep" in run(*arguments, "--keep", "nothing").stderr
+    )
+    content = json.loads(run(*arguments, "--keep", "ticket", "--json").stdout)
+    assert content["suspicious"][0]["cells"] == {"ticket": rows[0]["ticket"]}
+
+
 def test_holdout(run, fitted, tmp_path):
     folder, _ = fitted
     arguments = ("fit", folder / "tickets.csv", "--label-column", "tags", "--holdout", "0.25")
@@ -100,7 +127,18 @@ def test_holdout(run, fitted, tmp_path):
     f1 = f1_score(table.Y[held_out], predicted, average="samples", zero_division=1)
     assert content["test"]["measures"]["f1"] == pytest.approx(f1)
     assert f1 > 0.9
+    result = run(*arguments, "-o", "g.sdgs", "--holdout-file", "held-out.csv")
+    assert result.exit_code == 0, result.output
+    assert "The model is fitted to 300 samples; 100 are held out, and are written to held-out.csv." in result.stdout
+    lines = (folder / "tickets.csv").read_text().splitlines()
+    assert (tmp_path / "held-out.csv").read_text().splitlines() == [lines[0], *(lines[i + 1] for i in held_out)]
+    again = json.loads(run("evaluate", "g.sdgs", "held-out.csv", "--label-column", "tags", "--json").stdout)
+    assert again["measures"] == content["test"]["measures"]
     assert "must be a share between 0 and 1" in run(*arguments[:-1], "1.5", "-o", "i.sdgs").output
+    assert "For 20 % give 0.2." in run(*arguments[:-1], "20", "-o", "i.sdgs").output
+    both = run(*arguments, "-o", "i.sdgs", "--test", folder / "new.csv")
+    assert "give --test or --holdout, not both" in both.output
+    assert "needs --holdout" in run(*arguments[:-2], "-o", "i.sdgs", "--holdout-file", "a.csv").output
     assert "leaves none" in run(*arguments[:-1], "0.0001", "-o", "i.sdgs").stderr
 
 
@@ -186,6 +224,40 @@ def test_an_encoder_of_python_reads_files_too(run, fitted, tmp_path):
     model.save(tmp_path / "python.sdgs", label_names=frame.label_names)
     result = run("evaluate", "python.sdgs", folder / "new.csv", "--label-column", "tags", "--json")
     assert json.loads(result.stdout)["measures"]["f1"] > 0.9
+
+
+def test_a_column_that_lists_no_labels_is_named(run, tmp_path):
+    lines = [f"{i % 7};{10 + i};{'ab'[i % 2]}" for i in range(120)]
+    (tmp_path / "d.csv").write_text("\n".join(["x;price;kind", *lines]))
+    result = run("info", "d.csv", "--label-column", "price")
+    message = "of the 120 labels in the column 'price' 120 occur fewer than 3 times, such as '10', '100', '101'."
+    assert message in result.stderr
+    assert "some folds" not in result.stderr
+    assert "fewer than 3" not in run("info", "d.csv", "--label-column", "kind").stderr
+
+
+def test_a_model_of_excel_reads_the_same_data_as_text(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    prices = np.round(20 + 30 * rng.random(80) + 40 * y, 2).tolist()
+    book = openpyxl.Workbook()
+    for row in [("price", "kind"), *zip(prices, ["ab"[i] for i in y], strict=True)]:
+        book.active.append(row)
+    book.save(tmp_path / "d.xlsx")
+    lines = [f"{price:.2f} €;{'ab'[i]}".replace(".", ",") for price, i in zip(prices, y, strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join(["price;kind", *lines]))
+    assert run("fit", "d.xlsx", "--label-column", "kind").exit_code == 0
+    result = run("predict", "d.sdgs", "d.csv", "--scores")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("predict", "d.sdgs", "d.xlsx", "--scores").stdout
+    (tmp_path / "d.csv").write_text("\n".join(["price;kind", *lines, "on request;a"]))
+    result = run("evaluate", "d.sdgs", "d.csv", "--label-column", "kind")
+    assert "line 82, column 'price': 'on request' is not a number." in result.stderr
+    assert "--invalid missing" in result.stderr
+    for command in (("evaluate", "--label-column", "kind"), ("predict",), ("explain", "-n", "81")):
+        result = run(command[0], "d.sdgs", "d.csv", *command[1:], "--invalid", "missing")
+        assert result.exit_code == 0, result.output
+    assert run("report", "d.sdgs", "d.csv", "--label-column", "kind", "--invalid", "missing").exit_code == 0
 
 
 def test_a_table_of_numbers_is_encoded_once(run, tmp_path):

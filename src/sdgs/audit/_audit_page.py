@@ -1,6 +1,7 @@
 """The page about suspicious labels, rendered into one file that loads nothing."""
 
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -15,11 +16,12 @@ from sdgs._utils._templates import template
 from sdgs._utils._validation import check_features, check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.audit._differing_duplicates import DifferingDuplicates
-from sdgs.audit._sample_descriptions import SampleDescriptions
+from sdgs.audit._sample_descriptions import CellDescriptions, SampleDescriptions
 from sdgs.audit._suspicious_labels import SuspiciousLabels
 from sdgs.persistence._atomic_write import write_atomically
 
 _MAX_VALUES = 8  # of a sample
+Descriptions = SampleDescriptions | CellDescriptions
 _PROBABLE = "not given but probable"
 
 
@@ -33,6 +35,7 @@ def write_audit_page(
     feature_names: Any = None,
     title: str = "Suspicious labels",
     max_shown: int = 200,
+    cells: Mapping[str, Sequence[str]] | None = None,
 ) -> Path:
     """Write a page that shows suspicious labels and differing duplicates beside the samples.
 
@@ -53,6 +56,8 @@ def write_audit_page(
     title : str
     max_shown : int, default=200
         Maximum number of rows of each table; the page says how many there are.
+    cells : dict from names to sequences of str of length n, optional
+        Columns of the table that the samples come from, such as their texts, to show in place of their main values.
 
     Returns
     -------
@@ -66,7 +71,10 @@ def write_audit_page(
     given = check_labels(Y, n_samples=X.shape[0], some_positive=False).tocsr()
     if given.shape[1] != suspicious.label_names.size:
         raise ValueError(f"Y must have one column for each of the {suspicious.label_names.size} labels.")
-    descriptions = SampleDescriptions(X, check_names(columns, "feature_names", X.shape[1], None))
+    if any(len(column) != X.shape[0] for column in (cells or {}).values()):
+        raise ValueError(f"cells must have {X.shape[0]} entries in each column, one per sample.")
+    names = check_names(columns, "feature_names", X.shape[1], None)
+    descriptions = CellDescriptions(cells) if cells else SampleDescriptions(X, names)
     content = {
         "title": title,
         "version": __version__,
@@ -81,6 +89,7 @@ def write_audit_page(
         "duplicate_summary": duplicates.summary(),
         "facts": _facts(suspicious, duplicates),
         "no_values": "all are 0" if descriptions.are_words else "none",
+        "has_cells": bool(cells),
         "by_label": _by_label(suspicious, given),
     }
     write_atomically(Path(path), _render(content))
@@ -110,7 +119,7 @@ def _facts(suspicious: SuspiciousLabels, duplicates: DifferingDuplicates) -> lis
 
 
 def _pairs(
-    pairs: SuspiciousLabels, given: csr_array, descriptions: SampleDescriptions, max_shown: int
+    pairs: SuspiciousLabels, given: csr_array, descriptions: Descriptions, max_shown: int
 ) -> list[dict[str, Any]]:
     rows = []
     for i in range(min(len(pairs), max_shown)):
@@ -128,9 +137,7 @@ def _pairs(
     return rows
 
 
-def _duplicates(
-    duplicates: DifferingDuplicates, descriptions: SampleDescriptions, max_shown: int
-) -> list[dict[str, Any]]:
+def _duplicates(duplicates: DifferingDuplicates, descriptions: Descriptions, max_shown: int) -> list[dict[str, Any]]:
     return [
         {
             "samples": [str(name) for name in duplicates.sample_names[i]],

@@ -1,5 +1,6 @@
-"""The main values of a sample: its words, or the measurements that are furthest from the mean."""
+"""The main values of a sample: its words, the measurements that are furthest from the mean, or its cells in a file."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sdgs.selection._defaults import MOSTLY_ZERO_SHARE
+
+_MAX_CELL_LENGTH = 300
 
 
 class SampleDescriptions:
@@ -51,3 +54,27 @@ class SampleDescriptions:
         importance = np.nan_to_num(importance)
         order = np.argsort(-importance, kind="stable")[:max_values]
         return [(str(self._names[columns[i]]), f"{values[i]:.3g}") for i in order if importance[i] > 0]
+
+
+class CellDescriptions:
+    """Describes samples by the cells of some columns of a table.
+
+    Parameters
+    ----------
+    cells : dict from names of columns to sequences of str, one per sample
+    """
+
+    are_words = False
+
+    def __init__(self, cells: Mapping[str, Sequence[str]]) -> None:
+        self._cells = cells
+
+    def main_values(self, row: int, max_values: int) -> list[tuple[str, str]]:
+        """Names of columns, and the starts of their cells, without empty ones."""
+        shown = [(str(name), " ".join(str(cells[row]).split())) for name, cells in self._cells.items()]
+        return [(name, shorten(cell, _MAX_CELL_LENGTH)) for name, cell in shown if cell][:max_values]
+
+
+def shorten(text: str, max_length: int) -> str:
+    """The start of a text."""
+    return text if len(text) <= max_length else f"{text[:max_length]}..."

@@ -84,15 +84,16 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
     """Multi-label classification in which every prediction can be decomposed into the contribution of each label.
 
     \b
-    From a data file to suspicious labels, the best method, a model, measures, an explanation, a report and predictions:
-      sdgs info music.arff
-      sdgs audit music-train.arff -o labels.html
-      sdgs compare music-train.arff
-      sdgs fit music-train.arff -o music.sdgs
-      sdgs evaluate music.sdgs music-test.arff
-      sdgs explain music.sdgs music-test.arff -o explained.png
-      sdgs report music.sdgs music-test.arff -o music.html
-      sdgs predict music.sdgs new.csv > labels.csv
+    From a table to suspicious labels, the best method, a model, measures, an explanation, a report and predictions:
+      sdgs example tickets > tickets.csv
+      sdgs info tickets.csv
+      sdgs audit tickets.csv --label-column tags -o suspicious.html
+      sdgs compare tickets.csv --label-column tags
+      sdgs fit tickets.csv --label-column tags --holdout 0.2 --holdout-file held-out.csv
+      sdgs evaluate tickets.sdgs held-out.csv --label-column tags
+      sdgs explain tickets.sdgs held-out.csv --samples 5
+      sdgs report tickets.sdgs held-out.csv --label-column tags -o tickets.html
+      sdgs predict tickets.sdgs tickets.csv > labels.csv
     """
     if version:
         typer.echo(f"sdgs {sdgs.__version__}")

@@ -31,6 +31,8 @@ from sdgs.cli._training import build_model, prepare_samples, samples_with_labels
 
 _COLUMNS = ("sample", "label", "given", "probability", "reason", "other", "distance")
 _MAX_LABELS_SHOWN = 6  # of a sample, in a table on the terminal
+_MAX_CELLS = 8  # of a sample, by default
+_MAX_CELL_LENGTH, _MAX_LINE_LENGTH = 60, 160  # of one cell and of all, in a table on the terminal
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +45,24 @@ class _Audit:
     suspicious: Any
     duplicates: Any
     probabilities: dict[int, NDArray[np.float32]]  # of the checked samples, by row
+    cells: dict[str, list[str]]  # of columns of the file, by row of X
 
     def labels_of(self, row: int, without: int = -1) -> list[str]:
         """The names of the given labels of a sample."""
         columns = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
         return [self.data.label_names[j] for j in columns if j != without]
+
+    def cells_of(self, row: int) -> dict[str, str]:
+        """The cells of a sample by columns."""
+        return {name: texts[row] for name, texts in self.cells.items()}
+
+    def shown_cells(self, row: int) -> str:
+        """The starts of the cells that are not empty, in one line."""
+        texts = {name: " ".join(cell.split()) for name, cell in self.cells_of(row).items()}
+        starts = {
+            name: cell[:_MAX_CELL_LENGTH] + "..." * (len(cell) > _MAX_CELL_LENGTH) for name, cell in texts.items()
+        }
+        return escape(" · ".join(f"{name}: {start}" for name, start in starts.items() if start))
 
 
 def audit(
@@ -64,6 +79,13 @@ def audit(
     category: option.Category = None,
     number: option.Number = None,
     date: option.Date = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns of a table to show with each sample: names or patterns. Default: those of a table with text "
+            f"or categories, {_MAX_CELLS} at most."
+        ),
+    ] = None,
     format: option.Format = None,  # noqa: A002
     top: Annotated[int, typer.Option(min=0, help="Maximum number of rows of each table that is printed.")] = 10,
     pairs: Annotated[
@@ -94,8 +116,8 @@ def audit(
     \b
     Examples:
       sdgs audit emotions-train.arff
-      sdgs audit songs.csv --labels 'is_*' --drop id -o songs-labels.html
-      sdgs audit songs.csv --label-column moods -o suspicious.csv
+      sdgs audit songs.csv --labels 'is_*' --drop id -o suspicious.html
+      sdgs audit songs.csv --label-column moods --keep title -o suspicious.csv
     """
     if output is not None:
         option.check_output(output, file, suffixes=(".csv", ".html"))
@@ -116,11 +138,12 @@ def audit(
         print_dropped(data.dropped)
         note_counters(data)
     training = prepare_samples(model, data, X)
+    cells = _kept_cells(file, format, option.split_names(keep), training.encoder, rows)
     if training.encoder is not None and not json:
         print_columns(training.encoder, file)
     train(model, training.samples, Y)
     X, data = training.matrix, replace(data, feature_names=training.feature_names)
-    result = _find(model, data, X, Y, rows, pairs, max_distance)
+    result = _find(model, data, X, Y, rows, pairs, max_distance, cells)
     if json:
         print_json(_json_content(result))
     else:
@@ -128,11 +151,35 @@ def audit(
     if output is not None:
         _write(result, output, file.name if title is None else title)
     elif not json:
-        err().print("All of them in a table: -o labels.csv. A page with the samples: -o labels.html", soft_wrap=True)
+        err().print("All of them in a table: -o suspicious.csv. A page: -o suspicious.html", soft_wrap=True)
+
+
+def _kept_cells(
+    file: Path, format_: str | None, keep: list[str], encoder: Any, rows: NDArray[np.intp]
+) -> dict[str, list[str]]:
+    """The cells of these rows in the columns to keep; by default in the first columns of a table, text first."""
+    from sdgs.datasets.readers._original_cells import read_cells
+
+    if str(file) == "-":
+        if keep:
+            raise typer.BadParameter("needs a file, because standard input is read once.", param_hint="--keep")
+        return {}
+    if not keep and encoder is not None:
+        columns = sorted(encoder.columns_, key=lambda column: column.kind != "text")
+        keep = [column.name for column in columns if column.reason not in ("constant", "empty")][:_MAX_CELLS]
+    cells = read_cells(file, keep, format_) if keep else {}
+    return {name: [texts[row] for row in rows] for name, texts in cells.items()}
 
 
 def _find(
-    model: Any, data: Any, X: Any, Y: Any, rows: NDArray[np.intp], pairs: int | None, max_distance: float
+    model: Any,
+    data: Any,
+    X: Any,
+    Y: Any,
+    rows: NDArray[np.intp],
+    pairs: int | None,
+    max_distance: float,
+    cells: dict[str, list[str]],
 ) -> _Audit:
     from sdgs.audit import find_differing_duplicates
 
@@ -150,7 +197,7 @@ def _find(
         )
     checked = zip(model.out_of_fold_rows_.tolist(), model.out_of_fold_probabilities_, strict=True)
     suspicious = replace(suspicious, sample_names=numbers[suspicious.rows])
-    return _Audit(data, X, Y, suspicious, duplicates, dict(checked))
+    return _Audit(data, X, Y, suspicious, duplicates, dict(checked), cells)
 
 
 def _print_tables(result: _Audit, top: int) -> None:
@@ -161,11 +208,15 @@ def _print_tables(result: _Audit, top: int) -> None:
         ("Not given but probable", "its labels", suspicious.missing),
     ):
         if len(found) and top:
-            table = make_table("sample", "label", "probability", others)
+            table = make_table("sample", "label", "probability", others, *(["cells"] if result.cells else []))
             for i in range(min(len(found), top)):
-                names = result.labels_of(int(found.rows[i]), int(found.labels[i]))
+                row = int(found.rows[i])
+                names, cells = (
+                    result.labels_of(row, int(found.labels[i])),
+                    [result.shown_cells(row)] * bool(result.cells),
+                )
                 name = escape(found.label_names[found.labels[i]]) or "(no name)"
-                table.add_row(str(found.sample_names[i]), name, f"{found.probability[i]:.3f}", _join(names))
+                table.add_row(str(found.sample_names[i]), name, f"{found.probability[i]:.3f}", _join(names), *cells)
             _print_table(title, table, len(found), top)
     print_sentences(duplicates.summary())
     if len(duplicates) and top:
@@ -194,7 +245,8 @@ def _join(names: list[str]) -> str:
 
 def _json_content(result: _Audit) -> dict[str, Any]:
     suspicious, duplicates = result.suspicious, result.duplicates
-    columns = (suspicious.sample_names, suspicious.labels, suspicious.given, suspicious.probability, suspicious.score)
+    pairs = zip(suspicious.sample_names, suspicious.labels, suspicious.given, suspicious.probability, strict=True)
+    scored = zip(pairs, suspicious.score, suspicious.rows, strict=True)
     return {
         "samples": result.X.shape[0],
         "checked": suspicious.n_samples,
@@ -208,8 +260,9 @@ def _json_content(result: _Audit) -> dict[str, Any]:
                 "given": bool(given),
                 "probability": float(probability),
                 "score": float(score),
+                **({"cells": result.cells_of(int(row))} if result.cells else {}),
             }
-            for sample, label, given, probability, score in zip(*columns, strict=True)
+            for (sample, label, given, probability), score, row in scored
         ],
         "duplicates": [
             {
@@ -236,10 +289,11 @@ def _write(result: _Audit, output: Path, title: str) -> None:
             output,
             feature_names=result.data.feature_names,
             title=title,
+            cells=result.cells,
         )
     else:
         text = io.StringIO()
-        csv_writer(text).writerows([_COLUMNS, *_csv_rows(result)])
+        csv_writer(text).writerows([[*_COLUMNS, *result.cells], *_csv_rows(result)])
         write_atomically(output, text.getvalue().encode())
     size = filesize.decimal(output.stat().st_size) if output.is_file() else ""
     err().print(f"Wrote [bold]{escape(str(output))}[/]{f' ({size})' if size else ''}.", soft_wrap=True)
@@ -251,12 +305,18 @@ def _csv_rows(result: _Audit) -> Iterator[list[Any]]:
     for i in range(len(suspicious)):
         name, is_given = result.data.label_names[suspicious.labels[i]], bool(suspicious.given[i])
         reason = "improbable" if is_given else "probable"
-        yield [suspicious.sample_names[i], name, int(is_given), f"{suspicious.probability[i]:.6g}", reason, "", ""]
+        cells = result.cells_of(int(suspicious.rows[i])).values()
+        yield [
+            *(suspicious.sample_names[i], name, int(is_given), f"{suspicious.probability[i]:.6g}", reason, "", ""),
+            *cells,
+        ]
     columns = {name: j for j, name in enumerate(result.data.label_names)}
     for i in range(len(duplicates)):
         first, second = duplicates.sample_names[i]
+        cells = result.cells_of(int(duplicates.rows[i, 0])).values()
         P = result.probabilities.get(int(duplicates.rows[i, 0]))
         for given, names in ((1, duplicates.only_first(i)), (0, duplicates.only_second(i))):
             for name in names:
                 probability = "" if P is None else f"{P[columns[name]]:.6g}"
-                yield [first, name, given, probability, "duplicate", second, f"{duplicates.distance[i]:.6g}"]
+                distance = f"{duplicates.distance[i]:.6g}"
+                yield [first, name, given, probability, "duplicate", second, distance, *cells]

@@ -3,29 +3,40 @@
 import json
 import math
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape as escape_markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from sdgs._utils._text import printable, printable_json
 
 _PIPED_WIDTH = 160  # of output that is not a terminal
+_MAX_WORD_WIDTH = 16  # of a word in a table that is not broken
 _LINES = "\n"  # messages may have several
 _console_of_bar: list[Console] = []  # the console of the current bar, so that notes are printed above it
 
 
 class PrintableConsole(Console):
-    """A console that prints no control characters except its own: text may come from any file."""
+    """A console that prints no control characters except its own: text may come from any file.
+
+    On a terminal long lines are broken between words, which a terminal itself does not do. Elsewhere ``soft_wrap``
+    leaves them as they are.
+    """
+
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Print."""
+        super().print(*objects, soft_wrap=bool(soft_wrap) and not self.is_terminal, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """The segments of text to print."""
@@ -61,9 +72,26 @@ def print_sentences(text: str) -> None:
     out().print(escape(text, keep=_LINES), soft_wrap=not sys.stdout.isatty())
 
 
+def print_command(console: Console, command: Sequence[str]) -> None:
+    """Print the command to run next; on a terminal in lines that a shell joins."""
+    width = console.width if console.is_terminal else sys.maxsize
+    lines = ["Next:"]
+    for part in map(shlex.quote, command):
+        if len(lines[-1]) + len(part) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(" ")
+        lines[-1] += f" {part}"
+    Console.print(console, escape("\n".join(lines), keep=_LINES), soft_wrap=True)
+
+
 def note(message: str) -> None:
     """Print a warning that is not part of the result."""
     err().print(f"[yellow]Note:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """Print that the result is probably not what was meant."""
+    err().print(f"[bold red]Warning:[/] {escape(message, keep=_LINES)}", soft_wrap=True)
 
 
 def exit_with_error(message: str, *, status: int = 1) -> NoReturn:
@@ -95,9 +123,10 @@ def json_value(value: Any) -> Any:
 
 
 def format_sizes(X: Any, n_labels: int) -> str:
-    """Numbers of samples, features and labels."""
+    """Numbers of samples, features or columns of a table, and labels."""
     n, p = X.shape
-    return f"{n:,} samples, {count(p, 'feature')}, {count(n_labels, 'label')}"
+    noun = "column" if hasattr(X, "columns") else "feature"
+    return f"{count(n, 'sample')}, {count(p, noun)}, {count(n_labels, 'label')}"
 
 
 def count(n: int, noun: str) -> str:
@@ -105,9 +134,20 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+class _WordTable(Table):
+    """A table that breaks cells within words only where words are long."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for column in self.columns:
+            texts = [Text.from_markup(cell).plain for cell in (column.header, *column.cells) if isinstance(cell, str)]
+            longest = max((len(word) for text in texts for word in text.split()), default=1)
+            column.min_width = max(min(longest, _MAX_WORD_WIDTH), 1)
+        yield from super().__rich_console__(console, options)
+
+
 def make_table(*columns: str) -> Table:
     """A table whose first column is text and whose other columns are numbers."""
-    table = Table(box=SIMPLE, pad_edge=False)
+    table = _WordTable(box=SIMPLE, pad_edge=False)
     for i, name in enumerate(columns):
         table.add_column(name, justify="right" if i else "left", overflow="fold")
     return table

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from sdgs.cli._console import note
+from sdgs.cli._console import count, note, warn
 
 _MIN_SAMPLES = 100  # from which a measure on all samples has a standard error of at most 5 points
 _N_FOLDS = 3  # of cross-validation, by default
 _MAX_LABELS_NAMED = 10
+_MAX_EXAMPLES = 3
 
 
 def note_samples_and_labels(file: Path, data: Any) -> None:
@@ -23,12 +24,22 @@ def note_samples_and_labels(file: Path, data: Any) -> None:
     counts = data.Y[complete].sum(axis=0).astype(int)
     if n < _MIN_SAMPLES:
         points = 100 / np.sqrt(max(n, 1))  # two standard errors of a share, at most
-        note(f"{file}: {n} samples are few. A measure on {n} samples is uncertain by up to {points:.0f} points.")
+        samples = count(n, "sample")
+        verb = "is" if n == 1 else "are"
+        note(f"{file}: {samples} {verb} few. A measure on {samples} is uncertain by up to {points:.0f} points.")
+    is_rare = (counts > 0) & (counts < min(_N_FOLDS, n))
+    column = getattr(data, "label_column", None)
+    if column is not None and n >= _MIN_SAMPLES and 2 * is_rare.sum() > counts.size:
+        examples = ", ".join(repr(data.label_names[j]) for j in np.flatnonzero(is_rare)[:_MAX_EXAMPLES])
+        warn(
+            f"{file}: of the {counts.size:,} labels in the column {column!r} {is_rare.sum():,} occur fewer than "
+            f"{_N_FOLDS} times, such as {examples}. So few samples teach nothing about a label. If the column does not "
+            "list labels, name another one by --label-column."
+        )
+        is_rare &= False
     problems = {
         "no sample has these labels, which cannot be learnt": counts == 0,
-        f"fewer than {_N_FOLDS} samples have these labels, so that some folds of cross-validation lack them": (
-            (counts > 0) & (counts < min(_N_FOLDS, n))
-        ),
+        f"fewer than {_N_FOLDS} samples have these labels, so that some folds of cross-validation lack them": is_rare,
         "all samples have these labels, which carry no information": counts == n,
     }
     for problem, affected in problems.items():

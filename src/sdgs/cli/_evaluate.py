@@ -11,7 +11,7 @@ import typer
 
 from sdgs.cli._console import escape, exit_with_error, format_percent, make_table, out, print_json, progress_bar
 from sdgs.cli._models import NamedModel, load_model, stack_rows
-from sdgs.cli._options import DataFile, Format, Jobs, Json, LabelColumn, ModelFile, split_commas
+from sdgs.cli._options import DataFile, Format, Invalid, InvalidCells, Jobs, Json, LabelColumn, ModelFile, split_commas
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def evaluate(
     all_measures: Annotated[bool, typer.Option("--all-measures", help="All measures that there are.")] = False,
     worst: Annotated[int, typer.Option(min=0, help="Number of labels to print, lowest F1 first.")] = 20,
     label_column: LabelColumn = None,
+    invalid: Invalid = InvalidCells.error,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Json = False,
@@ -63,16 +64,21 @@ def evaluate(
     if measures and all_measures:
         raise typer.BadParameter("give --measures or --all-measures, not both.", param_hint="--measures")
     asked = "all" if all_measures else split_commas(measures or "")
-    evaluation = evaluate_file(load_model(model, jobs), file, format, label_column, asked)
+    evaluation = evaluate_file(load_model(model, jobs), file, format, label_column, asked, invalid.value)
     if json:
         print_json(asdict(evaluation))
         return
-    print_measures(evaluation, file)
+    print_measures(evaluation, file.name)
     print_labels(evaluation, worst)
 
 
 def evaluate_file(
-    named: NamedModel, file: Path, format_: str | None, label_column: str | None, measures: str | Sequence[str] = ()
+    named: NamedModel,
+    file: Path,
+    format_: str | None,
+    label_column: str | None,
+    measures: str | Sequence[str] = (),
+    invalid: str = "error",
 ) -> Evaluation:
     """Predict the samples of a file and compare with its labels; samples with missing labels are left out.
 
@@ -83,7 +89,7 @@ def evaluate_file(
     true_blocks, predicted_blocks, score_blocks = [], [], []
     size = file.stat().st_size if file.is_file() else None
     with progress_bar(f"Predicting {file}", size) as show:
-        for X, Y, _, position in named.labelled_blocks(file, format_, label_column):
+        for X, Y, _, position in named.labelled_blocks(file, format_, label_column, invalid=invalid):
             true_blocks.append(Y)
             predicted_blocks.append(csr_array(named.predict_labels(X).astype(np.int8)))
             if measures:
@@ -115,11 +121,11 @@ def measure_title(name: str) -> str:
     return f"{name.replace('_', ' ')} {'↑' if find_metric(name).greater_is_better else '↓'}"
 
 
-def print_measures(evaluation: Evaluation, file: Path) -> None:
+def print_measures(evaluation: Evaluation, name: str) -> None:
     """Print the five measures, in percent, then the others."""
     from sdgs.metrics import METRICS
 
-    out().print(f"[bold]{escape(file.name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
+    out().print(f"[bold]{escape(name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
     table = make_table("", "%")
     for name in METRICS:
         table.add_row(measure_title(name), format_percent(evaluation.measures[name]))

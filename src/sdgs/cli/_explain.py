@@ -10,8 +10,23 @@ import typer
 
 import sdgs
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, exit_with_error, out, print_json, print_sentences, require_module, spinner
+from sdgs.cli._console import (
+    count,
+    err,
+    escape,
+    exit_with_error,
+    out,
+    print_json,
+    print_sentences,
+    require_module,
+    spinner,
+)
 from sdgs.cli._models import NamedModel, load_sdgs_model, names_for_explanations, stack_rows
+
+_UNITS = (
+    "Features of an encoded table: numbers and dates are in standard deviations from their mean in training, "
+    "categories are 0 or 1, and words have weights of at most 1."
+)
 
 
 class Picture(StrEnum):
@@ -25,7 +40,12 @@ def explain(
     model: option.ModelFile,
     file: option.DataFile,
     samples: Annotated[
-        str, typer.Option("--samples", "-n", help="Numbers of samples, from 1, separated by commas.")
+        str,
+        typer.Option(
+            "--samples",
+            "-n",
+            help="Numbers of the samples, separated by commas: 5 is the fifth of the file.",
+        ),
     ] = "1",
     label: Annotated[
         list[str] | None,
@@ -52,6 +72,7 @@ def explain(
     names: Annotated[
         int, typer.Option(min=1, max=option.MAX_COUNT, help="Maximum number of features to name per label.")
     ] = 5,
+    invalid: option.Invalid = option.InvalidCells.error,
     format: option.Format = None,  # noqa: A002
     jobs: option.Jobs = -1,
     json: option.Json = False,
@@ -72,7 +93,7 @@ def explain(
     with spinner(f"Reading {file}"):
         named = load_sdgs_model(model, jobs, "An explanation")
         option.check_image_size(size, len(names_for_explanations(named)["feature_names"]))
-        X = _read_samples(named, file, format, numbers)
+        X = _read_samples(named, file, format, numbers, invalid)
         explained = _explain(named, X, label, counterfactual=counterfactual)
     rows = [(*row, names) for row in zip(numbers, *explained, strict=True)]
     if json:
@@ -80,6 +101,8 @@ def explain(
     else:
         for row in rows:
             _print_sample(*row)
+        if named.encoder is not None:
+            print_sentences(_UNITS)
     if output is not None:
         _write_picture(output, picture or (Picture.reasons if size is None else Picture.parts), explained, size)
 
@@ -152,11 +175,11 @@ def _parse_numbers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: list[int]) -> Any:
+def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: list[int], invalid: str) -> Any:
     """Samples by their numbers. The file is read only up to the last of them."""
     rows: dict[int, Any] = {}
     first = 1  # number of the first sample of the block
-    with closing(named.blocks(file, format_)) as blocks:
+    with closing(named.blocks(file, format_, invalid=invalid)) as blocks:
         for block in blocks:
             n = block.X.shape[0]
             rows.update({number: block.X[[number - first]] for number in numbers if first <= number < first + n})
@@ -165,7 +188,7 @@ def _read_samples(named: NamedModel, file: Path, format_: str | None, numbers: l
                 break
     missing = [number for number in numbers if number not in rows]
     if missing:
-        exit_with_error(f"{file}: there is no sample {missing[0]}; the file has {first - 1}.")
+        exit_with_error(f"{file}: there is no sample {missing[0]}; the file has {count(first - 1, 'sample')}.")
     return stack_rows([rows[number] for number in numbers])
 
 

@@ -1,6 +1,5 @@
 """`sdgs fit`."""
 
-import shlex
 import warnings
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +11,13 @@ import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_json, spinner
+from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_command, print_json, spinner
 from sdgs.cli._evaluate import Evaluation, evaluate_file, evaluate_predictions, print_labels, print_measures
+from sdgs.cli._holdout import check_holdout, split_samples, write_samples
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
 from sdgs.cli._table_data import TableSamples, columns_content, print_columns, read_training_data, used_formats
-from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, split_samples, train
+from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, train
 
 _MAX_LABELS_SHOWN = 20
 
@@ -45,11 +45,20 @@ def fit(
     ] = None,
     holdout: Annotated[
         float | None,
-        typer.Option(help="Share of the samples to hold out, with the same share of each label, and to evaluate on."),
+        typer.Option(
+            help="Share of the samples to hold out, such as 0.2, with the same share of each label: the model is "
+            "fitted to the others only, and evaluated on these."
+        ),
+    ] = None,
+    holdout_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file to write with the samples that --holdout holds out: for sdgs evaluate and sdgs report."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated. See below."),
+        typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated. See above."),
     ] = None,
     force: option.Force = False,
     seed: option.Seed = 0,
@@ -62,7 +71,7 @@ def fit(
     Examples:
       sdgs fit emotions-train.arff -o emotions.sdgs --test emotions-test.arff
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
-      sdgs fit songs.csv --label-column moods
+      sdgs fit songs.csv --label-column moods --holdout 0.2 --holdout-file held-out.csv
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
 
     \b
@@ -98,21 +107,23 @@ def fit(
     option.check_output(output, suffixes=(".sdgs",))
     option.check_not_existing(output, force)
     model = build_model(cv, settings or [], seed, jobs)
-    if holdout is not None and (test is not None or not 0 < holdout < 1):
-        raise typer.BadParameter("must be a share between 0 and 1, without --test.", param_hint="--holdout")
+    check_holdout(file, holdout, holdout_file, test)
     with spinner(f"Reading {file}"):
         options = option.label_arguments(labels, labels_from, label_column)
         kinds = {"text": text, "category": category, "number": number, "date": date}
         data = read_training_data(
             file, options, option.split_names(drop), format, kinds, numbers_only=model.encode is None
         )
-    X, Y, _ = samples_with_labels(data, file)
+    X, Y, rows = samples_with_labels(data, file)
     times.append(perf_counter())
     if not json:
         out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
         print_dropped(data.dropped)
         note_counters(data)
     held_out, kept = split_samples(Y, holdout, seed)
+    if holdout_file is not None:
+        write_samples(holdout_file, file, format, rows[held_out])
+    _print_sizes(kept.size, held_out.size, holdout_file, shown=not json)
     training = prepare_samples(model, data, X[kept])
     if training.encoder is not None and not json:
         print_columns(training.encoder, file)
@@ -146,11 +157,18 @@ def fit(
     )
     if evaluation is None:
         same_column = [f"--label-column={label_column}"] if label_column else []
-        command = shlex.join(["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
-        err().print(f"Next: {escape(command)}", soft_wrap=True)
+        print_command(err(), ["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
     else:
-        print_measures(evaluation, file if test is None else test)
+        print_measures(evaluation, f"{file.name}, held out" if test is None else test.name)
         print_labels(evaluation, _MAX_LABELS_SHOWN)
+
+
+def _print_sizes(n_kept: int, n_held_out: int, file: Path | None, *, shown: bool) -> None:
+    if not (n_held_out and shown):
+        return
+    written = "" if file is None else f", and are written to {escape(file)}"
+    sizes = f"The model is fitted to {n_kept:,} samples; {n_held_out:,} are held out{written}."
+    out().print(sizes, soft_wrap=True)
 
 
 def _evaluate_held_out(named: NamedModel, X: Any, Y: Any) -> Evaluation:

@@ -17,6 +17,7 @@ from sdgs.cli._console import (
     make_table,
     note,
     out,
+    print_command,
     print_json,
     spinner,
 )
@@ -31,6 +32,7 @@ from sdgs.cli._models import (
 
 MAX_LABELS = 20_000  # of `sdgs fit`: with 300 samples 10,000 labels take a minute, and time grows with both
 _MAX_NAMES_SHOWN = 20
+_MAX_CELL_LENGTH = 60
 
 
 def info(
@@ -69,6 +71,9 @@ def info(
             guess = guess_labels(file, format=format)
         kinds = {"text": text, "category": category, "number": number, "date": date}
         data = read_training_data(file, arguments, option.split_names(drop), format, kinds)
+        if data.is_table and data.X.shape[0] == 1:
+            _print_one_sample(file, data, json)
+            return
         show("Computing statistics")
         encoder = None
         if data.is_table:
@@ -93,6 +98,23 @@ def info(
         **{f"--{kind}": ",".join(values or []) for kind, values in kinds.items()},
     }
     _print_dataset(file, content, data, guess, options, encoder)
+
+
+def _print_one_sample(file: Path, data: Any, json: bool) -> None:
+    """Describe a table with one row, whose columns have no kinds yet because all are constant."""
+    cells = {name: str(values[0]) for name, values in data.X.columns.items()}
+    if json:
+        kinds = {name: data.formats[name].kind for name in cells}
+        print_json({"name": data.name, "samples": 1, "columns": {name: {"read_as": kinds[name]} for name in cells}})
+        return
+    out().print(f"[bold]{escape(file.name)}[/]: 1 sample, {count(len(cells), 'column')}", soft_wrap=True)
+    table = make_table("column", "read as", "cell")
+    for column in table.columns:
+        column.justify = "left"
+    for name, cell in cells.items():
+        table.add_row(escape(name), data.formats[name].kind, escape(cell[:_MAX_CELL_LENGTH]))
+    out().print(table)
+    out().print("How columns would be used is decided from several samples.")
 
 
 def _describe(data: Any) -> dict[str, Any]:
@@ -171,7 +193,7 @@ def _print_dataset(
 def _print_next(command: str, file: Path, options: dict[str, Any]) -> None:
     """Print the command to run next, with the same options."""
     given = [f"{name}={value}" for name, value in options.items() if value]
-    out().print(f"Next: {escape(shlex.join(['sdgs', command, str(file), *given]))}", soft_wrap=True)
+    print_command(out(), ["sdgs", command, str(file), *given])
 
 
 def print_dropped(dropped: Any) -> None:
@@ -248,6 +270,7 @@ def _print_model(file: Path, json: bool) -> None:
                 "features": len(named.features),
                 "labels": list(named.labels),
                 "feature_names": list(named.features),
+                "columns": list(named.features if named.formats is None else named.formats),
                 "parameters": json_value(changed),
                 "chosen": fitted_parameters(model),
             }
@@ -258,6 +281,8 @@ def _print_model(file: Path, json: bool) -> None:
         f"{len(named.labels):,} labels"
     )
     out().print(f"Labels: {_join(named.labels)}", soft_wrap=True)
+    columns = named.features if named.formats is None else tuple(named.formats)
+    out().print(f"Columns that a file must have: {_join(columns)}", soft_wrap=True)
     parameters = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     out().print(f"Parameters that differ from their defaults: {escape(parameters) or 'none'}", soft_wrap=True)
     print_fitted_parameters(model)

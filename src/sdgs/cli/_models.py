@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs._utils._label_collections import as_label_matrix
 from sdgs.cli._console import exit_with_error, note, print_sentences
 
 _MAX_CELL_LENGTH = 300  # of text in the name of a sample
@@ -37,8 +36,10 @@ class NamedModel:
     def blocks(self, path: Path, format_: str | None, **options: Any) -> Generator[Any]:
         """The samples of a file, block by block; those of tables are encoded."""
         from sdgs.datasets import read_blocks, read_table_blocks
+        from sdgs.datasets.readers._formats import TABLE_FORMATS, detect_format
 
-        if self.formats is None:
+        is_table = self.encoder is not None or detect_format(path, format_) in TABLE_FORMATS
+        if self.formats is None or not is_table:
             yield from read_blocks(path, features=self.features, labels=self.labels, format=format_, **options)
             return
         unused = getattr(self.encoder, "feature_names_in_", ())
@@ -52,11 +53,17 @@ class NamedModel:
         return np.column_stack(list(columns.values())) if self.encoder is None else self.encoder.transform(columns)
 
     def labelled_blocks(
-        self, path: Path, format_: str | None, label_column: str | None, keep: Sequence[str] = ()
+        self,
+        path: Path,
+        format_: str | None,
+        label_column: str | None,
+        keep: Sequence[str] = (),
+        invalid: str = "error",
     ) -> Iterator[tuple[Any, Any, list[str], int]]:
         """The samples of a file without missing labels: X, Y (CSR), their names, and the bytes read so far.
 
-        A name is the number of the sample, from 1, and the cells of the columns to ``keep``.
+        A name is the number of the sample, from 1, and the cells of the columns to ``keep``. ``options`` are those of
+        :func:`sdgs.datasets.read_table_blocks`.
 
         At the end a note says how many samples were left out.
         """
@@ -65,7 +72,9 @@ class NamedModel:
         from sdgs.datasets._statistics import complete_samples
 
         n = n_labelled = 0
-        for block in self.blocks(path, format_, with_labels=True, label_column=label_column, keep=keep):
+        for block in self.blocks(
+            path, format_, with_labels=True, label_column=label_column, keep=keep, invalid=invalid
+        ):
             n_rows = block.X.shape[0]
             labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(complete_samples(block.Y))
             if labelled.size:
@@ -80,6 +89,8 @@ class NamedModel:
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""
+        from sdgs._utils._label_collections import as_label_matrix
+
         with _named_columns():
             Y = as_label_matrix(self.model.predict(X), self.model.classes_)
         if np.ndim(Y) == 1:  # one class per sample

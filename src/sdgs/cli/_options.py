@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,13 @@ def _check_jobs(jobs: int) -> int:
     if not 0 < abs(jobs) < 1 << 31:
         raise typer.BadParameter(f"{jobs} is not a number of threads. Give one from 1, or -1 for all cores.")
     return jobs
+
+
+class InvalidCells(StrEnum):
+    """What to do with cells that are not of the kind that a model needs."""
+
+    error = "error"
+    missing = "missing"
 
 
 Labels = Annotated[
@@ -40,6 +48,10 @@ Date = Annotated[list[str] | None, typer.Option("--date", help="Columns to use a
 Format = Annotated[
     str | None,
     typer.Option("--format", "-f", help="arff, csv, tsv, parquet, xlsx, jsonl or svmlight. Default: by the suffix."),
+]
+Invalid = Annotated[
+    InvalidCells,
+    typer.Option(help="Whether cells that are no numbers or dates, where the model needs them, are errors or missing."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, help="Number of threads; -1 for all cores.")]
 Processes = Annotated[

@@ -14,7 +14,7 @@ from sdgs._utils._text import printable, printable_json
 from sdgs.cli._console import progress_bar
 from sdgs.cli._csv_lines import csv_writer
 from sdgs.cli._models import NamedModel, load_model
-from sdgs.cli._options import DataFile, Format, Jobs, ModelFile, check_output, split_names
+from sdgs.cli._options import DataFile, Format, Invalid, InvalidCells, Jobs, ModelFile, check_output, split_names
 
 
 def predict(
@@ -32,6 +32,7 @@ def predict(
         list[str] | None,
         typer.Option(help="Columns of a table to copy, such as identifiers: names or patterns."),
     ] = None,
+    invalid: Invalid = InvalidCells.error,
     format: Format = None,  # noqa: A002
     jobs: Jobs = -1,
     json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line.")] = False,
@@ -54,7 +55,7 @@ def predict(
     size = file.stat().st_size if file.is_file() else None
     # A bar would be printed between the lines of a result on the same terminal.
     with progress_bar(f"Predicting {file}", size, shown=output is not None or not sys.stdout.isatty()) as show:
-        blocks = named.blocks(file, format, keep=split_names(keep))
+        blocks = named.blocks(file, format, keep=split_names(keep), invalid=invalid.value)
         form = "scores" if scores else "labels" if top is None else "top"
         parts = _predictions(named, blocks, form, top, None if json else separator, show)
         if output is not None:

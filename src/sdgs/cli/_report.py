@@ -33,6 +33,7 @@ def report(
         typer.Option(help="Columns of a table to show beside the number of a sample: names or patterns."),
     ] = None,
     label_column: option.LabelColumn = None,
+    invalid: option.Invalid = option.InvalidCells.error,
     format: option.Format = None,  # noqa: A002
     jobs: option.Jobs = -1,
 ) -> None:
@@ -52,14 +53,14 @@ def report(
     with spinner(f"Reading {file}") as show:
         named = load_sdgs_model(model, jobs, "A report")
         option.check_image_size(size, len(names_for_explanations(named)["feature_names"]))
-        X, Y, names = _read_labelled(named, file, format, label_column, option.split_names(keep))
+        X, Y, names = _read_labelled(named, file, format, label_column, option.split_names(keep), invalid)
 
         from sdgs.report import fit_compared_methods, write_model_report
 
         compared: dict[str, Any] = {}
         if compare is not None:
             show(f"Fitting other methods to {compare}")
-            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column, [])[:2])
+            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column, [], invalid)[:2])
         show("Explaining samples")
         write_model_report(
             named.model,
@@ -78,8 +79,8 @@ def report(
 
 
 def _read_labelled(
-    named: NamedModel, file: Path, format_: str | None, label_column: str | None, keep: list[str]
+    named: NamedModel, file: Path, format_: str | None, label_column: str | None, keep: list[str], invalid: str
 ) -> tuple[Any, Any, list[str]]:
     """All samples without missing labels: X, Y, and their names: numbers from 1, and the cells of columns to keep."""
-    X, Y, names, _ = zip(*named.labelled_blocks(file, format_, label_column, keep), strict=True)
+    X, Y, names, _ = zip(*named.labelled_blocks(file, format_, label_column, keep, invalid=invalid), strict=True)
     return stack_rows(X), stack_rows(Y), [name for block in names for name in block]

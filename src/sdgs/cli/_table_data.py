@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sdgs.cli import _options as option
 from sdgs.cli._console import escape, exit_with_error, make_table, note, out
 
-_MAX_COLUMNS_SHOWN = 30
+_MAX_COLUMNS_SHOWN, _MAX_NAMES_SHOWN = 30, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,7 @@ class TrainingData:
     dropped: tuple[tuple[str, str], ...]
     formats: dict[str, Any] | None
     kinds: dict[str, str]
+    label_column: str | None = None  # which lists the labels
 
     @property
     def is_table(self) -> bool:
@@ -68,12 +69,12 @@ def read_training_data(
     from sdgs.datasets.readers._mulan_meka import read_label_names
 
     patterns = {kind: option.split_names(values) for kind, values in kinds.items()}
+    label_column = label_arguments.get("label_column")
     if numbers_only or detect_format(file, format_) not in TABLE_FORMATS:
         _reject_kinds(patterns)
         data = read(file, **label_arguments, drop=drop, format=format_)
-        return TrainingData(
-            data.X, data.Y, data.feature_names, data.label_names, data.name, data.dropped, formats=None, kinds={}
-        )
+        names = data.feature_names, data.label_names, data.name, data.dropped
+        return TrainingData(data.X, data.Y, *names, formats=None, kinds={}, label_column=label_column)
     arguments = dict(label_arguments)
     if "xml" in arguments:
         arguments["labels"] = read_label_names(arguments.pop("xml"))
@@ -89,7 +90,8 @@ def read_training_data(
         X = np.column_stack(list(table.columns.values()))
         is_plain = all(format_.decimal == "." and not format_.others_missing for format_ in formats.values())
         formats = {} if is_plain else formats
-    return TrainingData(X, table.Y, table.names, table.label_names, table.name, table.left_out, formats or None, chosen)
+    names = table.names, table.label_names, table.name, table.left_out
+    return TrainingData(X, table.Y, *names, formats or None, chosen, label_column)
 
 
 def _n_source_notes(notes: tuple[str, ...]) -> int:
@@ -166,8 +168,10 @@ def print_columns(encoder: Any, file: Path) -> None:
     if len(encoder.columns_) > _MAX_COLUMNS_SHOWN:
         out().print(f"[dim]... and {len(encoder.columns_) - _MAX_COLUMNS_SHOWN} more columns.[/]")
     out().print("Other kinds: --text, --category, --number or --date COLUMN; --drop COLUMN leaves it out.")
-    for record in encoder.columns_:
+    for record in encoder.columns_[_MAX_COLUMNS_SHOWN:]:
         if record.kind == "drop":
-            use = shlex.join(["--category", record.name.replace(",", "?")])
-            hint = "" if record.reason in ("constant", "empty") else f" To use it: {use}, or --text."
-            note(f"{file}: the column {record.name!r} is left out: {record.reason}.{hint}")
+            note(f"{file}: the column {record.name!r} is left out: {record.reason}.")
+    unused = [r.name for r in encoder.columns_ if r.kind == "drop" and r.reason not in ("constant", "empty")]
+    if unused:
+        names = ",".join(name.replace(",", "?") for name in unused[:_MAX_NAMES_SHOWN])
+        out().print(f"To use a column of kind drop: {escape(shlex.join(['--category', names]))}, or --text.")

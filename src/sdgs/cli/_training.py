@@ -11,11 +11,12 @@ import typer
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs.cli._console import exit_with_error, note, progress_bar
+from sdgs.cli._console import count, exit_with_error, note, progress_bar
 from sdgs.cli._data_notes import note_samples_and_labels
 from sdgs.cli._info import MAX_LABELS
 from sdgs.cli._table_data import TableSamples, TrainingData, fit_encoder, new_encoder
 
+_MIN_SAMPLES = 2
 _CONSTANTS = {"none": None, "true": True, "false": False}
 
 
@@ -27,8 +28,9 @@ def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
         name = name.strip()
         parameters = list(model.get_params())
         if not equals or name not in parameters:
-            similar = ", ".join(get_close_matches(name, parameters) or parameters)
-            problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. Similar: {similar}."
+            similar = get_close_matches(name, parameters)
+            hint = f"Similar: {', '.join(similar)}." if similar else "sdgs fit --help lists the parameters."
+            problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. {hint}"
             raise typer.BadParameter(problem, param_hint="--set")
         model.set_params(**{name: _parse_value(text.strip())})
     try:
@@ -62,6 +64,11 @@ def samples_with_labels(data: Any, file: Path) -> tuple[Any, Any, NDArray[np.int
     complete = complete_samples(data.Y)
     if not complete.all():
         note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
+    if complete.sum() < _MIN_SAMPLES:
+        exit_with_error(
+            f"{file}: the file has {count(int(complete.sum()), 'sample')} with known labels; a model needs at least "
+            f"{_MIN_SAMPLES}, and hundreds to be of use."
+        )
     Y = data.Y[complete].astype(np.int8)
     counts = Y.sum(axis=0, dtype=int)
     if counts.size > MAX_LABELS:
@@ -92,21 +99,6 @@ def prepare_samples(model: Any, data: TrainingData, X: Any) -> TrainingSamples:
         model.set_params(encode=new_encoder(data))
     encoder, matrix = fit_encoder(data, X.columns)
     return TrainingSamples(X.columns, matrix, tuple(map(str, encoder.get_feature_names_out())), encoder)
-
-
-def split_samples(Y: Any, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to hold out, and the others, in order; each label has about the same share in both."""
-    from sdgs.model_selection import MultilabelStratifiedShuffleSplit
-
-    n = Y.shape[0]
-    if holdout is None:
-        return np.arange(0), np.arange(n)
-    n_held_out = round(holdout * n)
-    if not 0 < n_held_out < n:
-        exit_with_error(f"--holdout {holdout:g} of {n} samples leaves none to train on or to hold out.")
-    splitter = MultilabelStratifiedShuffleSplit(1, test_size=n_held_out, random_state=seed)
-    kept, held_out = next(splitter.split(np.empty((n, 0)), Y))
-    return np.sort(held_out), np.sort(kept)
 
 
 def train(model: Any, X: Any, Y: Any) -> None:

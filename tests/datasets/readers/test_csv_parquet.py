@@ -60,7 +60,7 @@ def test_delimiters_line_ends_and_encodings(write_file, delimiter, ends, encodin
         ("x,l\n1,1\n", ["k"], "no column is named 'k', which should be a label"),
         ("x,Calm\n1,1\n", ["calm"], "Similar: 'Calm'"),
         ("x,is_calm,is_kalm\n1,1,1\n", ["is_calmm"], "Similar: 'is_calm', 'is_kalm'"),
-        ("x,l\n1,1\n", ["m_*"], r"no column is named 'm_\*'.*The columns are 'x', 'l'"),
+        ("x,l\n1,1\n", ["m_*"], r"no column matches 'm_\*'.*The columns are 'x', 'l'"),
         ("x,l\n1,1\n", None, r"which columns are labels\? .*--labels.*only 0 and 1, or yes and no: 'x', 'l'"),
         ("x,l\n1.5,3\n", None, "The columns are 'x', 'l'"),
         ("l\n1\n", ["l"], "no column is left as a feature"),

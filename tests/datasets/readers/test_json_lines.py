@@ -49,7 +49,7 @@ def test_a_column_that_no_object_has(write_file):
         (block,) = read_table_blocks(path, formats=formats)
     assert block.X.columns["x"].tolist() == [4]
     assert block.X.columns["text"].tolist() == [None]
-    with pytest.raises(DataFileError, match="6 of the 6 features of the model are missing"):
+    with pytest.raises(DataFileError, match="6 of the 6 columns of the model are missing"):
         list(read_table_blocks(write_file('{"y": 4}\n', "new.jsonl"), formats=formats))
 
 

@@ -18,3 +18,14 @@ def test_guess_labels(write_file):
     assert guess_labels(write_file("1 1:2\n", "data.svm")) == LabelGuess()
     with pytest.raises(DataFileError, match="there is only one column, named 'x y'"):
         next(read_blocks(write_file("x y\n1 b\n"), features=["x", "y"]))
+
+
+def test_numbers_dates_and_free_text_are_no_lists_of_labels(write_file):
+    texts = ["The waiter was kind to us, but the food came much too late", "We liked all of it, and we will come again"]
+    rows = "".join(
+        f"{i};{texts[i % 2]};4{i % 3},{i % 2}3 €;{i % 4},5;1{i % 3}.03.2025;March {10 + i % 3}, 2025 18:30;"
+        f"Berlin, {'ABCDE'[i % 5]};late{', cold food' * (i % 2)}\n"
+        for i in range(30)
+    )
+    path = write_file("id;review;price;stars;visited;booked;city;labels\n" + rows)
+    assert guess_labels(path).lists == ("labels", "city")  # with the fewest labels first

@@ -43,7 +43,7 @@ def test_blocks_match_columns_by_name_in_any_order(write_file):
     (block,) = read_blocks(path, features=["a", "b"], labels=["l1", "l2", "note"])
     assert block.Y is None
     for options, message in [
-        ({"features": ["a", "B", "c"]}, r"2 of the 3 features of the model are missing: 'B', 'c'. Similar: 'b'"),
+        ({"features": ["a", "B", "c"]}, r"2 of the 3 columns of the model are missing: 'B', 'c'. Similar: 'b'"),
         ({"features": ["a"], "labels": ["l3"], "with_labels": True}, "no column is named 'l3', which is a label"),
         ({"features": ["note"], "labels": ["a", "b", "l1", "l2"]}, "line 2, column 'note': 'x' is not a number"),
     ]:

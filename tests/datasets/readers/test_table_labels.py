@@ -1,11 +1,14 @@
 """Which columns of a table are labels, and columns that list them."""
 
+import json
+
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sdgs.datasets import DataFileError, read, read_blocks
+from sdgs.datasets import DataFileError, read, read_blocks, read_table
 
 NAN = np.nan
 LISTS = 'id,x,kinds\na1,1,"sad; calm"\na2,2,\na3,3,NA\na4,4,sad\n'
@@ -52,10 +55,28 @@ def test_a_parquet_column_that_lists_no_names(tmp_path, cells):
             use()
 
 
+def test_an_empty_cell_lists_no_labels_in_every_format(tmp_path):
+    cells = ["sad;calm", None, "?", "sad"]
+    rows = list(zip(range(4), cells, strict=True))
+    book = openpyxl.Workbook()
+    for row in [("x", "kinds"), *rows]:
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    pq.write_table(pa.table({"x": range(4), "kinds": cells}), tmp_path / "data.parquet")
+    (tmp_path / "data.csv").write_text("x,kinds\n" + "".join(f"{x},{cell or ''}\n" for x, cell in rows))
+    lines = [json.dumps({"x": x, "kinds": cell}) for x, cell in rows]
+    (tmp_path / "data.jsonl").write_text("\n".join(lines))
+    options = {"labels": ["calm", "sad"], "with_labels": True, "label_column": "kinds", "features": ["x"]}
+    for name in ("data.xlsx", "data.parquet", "data.csv", "data.jsonl"):
+        (block,) = read_blocks(tmp_path / name, **options)
+        for Y in (block.Y, read_table(tmp_path / name, label_column="kinds").Y):
+            np.testing.assert_array_equal(Y, [[1, 1], [0, 0], [NAN, NAN], [0, 1]], err_msg=name)
+
+
 def test_lists_of_labels_in_parquet(tmp_path):
     lists = pa.array([["sad", "calm"], [], None, ["sad"]])
     pq.write_table(pa.table({"x": [1, 2, 3, 4], "n": [1, None, 3, 4], "kinds": lists}), tmp_path / "data.parquet")
     data = read(tmp_path / "data.parquet", label_column="kinds")
-    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0], [NAN, NAN], [0, 1]])
+    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0], [0, 0], [0, 1]])
     (block,) = read_blocks(tmp_path / "data.parquet", features=["x"], label_column="kinds", keep=["n", "x"])
     assert block.kept == {"n": ["1", "", "3", "4"], "x": ["1", "2", "3", "4"]}

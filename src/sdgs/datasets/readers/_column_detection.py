@@ -8,7 +8,8 @@ from typing import Any
 from sdgs._utils._marked_numbers import Notation, parse_marked
 from sdgs._utils._number_parsing import MAX_TYPO_SHARE, abbreviate
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets.readers._column_format import ColumnFormat, JoinedTexts, cell_text
+from sdgs.datasets.readers._column_format import ANY_MARK, ColumnFormat, JoinedTexts, cell_text
+from sdgs.datasets.readers._column_selection import join_names
 from sdgs.datasets.readers._table_source import python_values
 
 _MARK_NAMES = {".": "point", ",": "comma"}
@@ -47,25 +48,31 @@ def detect_formats(
         elif kind in ("date", "list") and name in as_numbers:
             raise DataFileError(f"{file}: the column {name!r} holds {kind}s, which cannot be read as numbers.")
         elif kind != "text":
-            detected.formats[name] = ColumnFormat("text" if name in as_texts else kind)
+            kind = "text" if name in as_texts else kind
+            detected.formats[name] = ColumnFormat(kind, ANY_MARK if kind == "number" else ".")
             if reason:
                 detected.notes.append(f"Column {name!r}: {reason}")
         elif name in as_texts:
             detected.formats[name] = ColumnFormat("text")
         else:
             notations[name] = _notation(parts)
-    marks = {notation.decimals for notation in notations.values() if _is_evidence(notation)}
+    marks = {notation.decimals for notation in notations.values() if is_evidence(notation)}
+    with_comma = list[str]()
     file_mark = marks.pop() if len(marks) == 1 else ""
     for name, notation in notations.items():
         if not notation.n_numbers and not notation.n_others:
             detected.left_out[name] = "it is empty"
         elif name in as_numbers or (notation.n_numbers and not notation.n_others and notation.decimals):
-            mark = _decimal_mark(notation, separator, file_mark)
+            mark = decimal_mark(notation, separator, file_mark)
             detected.formats[name] = ColumnFormat("number", mark, name in as_numbers)
             detected.notes += _number_notes(name, notation, mark)
+            with_comma += [name] if mark == "," and notation.decimals == "," else []
         else:
             detected.formats[name] = ColumnFormat("text")
             detected.notes += _text_notes(name, notation)
+    if with_comma:
+        which = "Column" if len(with_comma) == 1 else "Columns"
+        detected.notes.append(f"{which} {join_names(with_comma)}: numbers have a decimal comma.")
     detected.formats = {name: detected.formats[name] for name in columns if name in detected.formats}
     return detected
 
@@ -122,12 +129,13 @@ def _n_cells(part: Any) -> int:
     return part.text.count("\0") + 1 if isinstance(part, JoinedTexts) else len(part)
 
 
-def _is_evidence(notation: Notation) -> bool:
+def is_evidence(notation: Notation) -> bool:
     """Whether all cells are numbers that fit one decimal mark only."""
     return len(notation.decimals) == 1 and notation.n_numbers > 0 and not notation.n_others
 
 
-def _decimal_mark(notation: Notation, separator: str, file_mark: str) -> str:
+def decimal_mark(notation: Notation, separator: str, file_mark: str) -> str:
+    """The decimal mark of numbers that may fit both, by that of other columns and the separator of a CSV file."""
     if len(notation.decimals) == 1:
         return notation.decimals
     if file_mark:
@@ -148,8 +156,6 @@ def _number_notes(name: str, notation: Notation, mark: str) -> Iterator[str]:
             f"and with a decimal point."
         )
     else:
-        if mark == ",":
-            yield f"{column}: numbers have a decimal comma."
         cell = notation.grouped or (notation.ambiguous if other in notation.ambiguous else "")
         if cell:
             yield f"{column}: marks between thousands are removed: {abbreviate(cell)} is {_shown(cell, mark)}."

@@ -14,7 +14,8 @@ from sdgs._utils._number_parsing import BadCellError
 from sdgs.datasets.readers._table_source import arrow_numbers, python_values
 
 KINDS = ("number", "text", "date", "list")
-DECIMAL_MARKS = (".", ",")
+ANY_MARK = "any"  # of columns that were numbers, and not text, in training
+DECIMAL_MARKS = (".", ",", ANY_MARK)
 _MAX_BITS = 1023  # of an integer that float64 can represent
 
 
@@ -26,10 +27,10 @@ class ColumnFormat:
     ----------
     kind : {"number", "text", "date", "list"}
         A text may also be a category, yes or no, or a date as written.
-    decimal : {".", ","}
-        The decimal mark of numbers in text.
+    decimal : {".", ",", "any"}
+        The decimal mark of numbers in text. "any": there was no text, so that a later file with text decides.
     others_missing : bool
-        Whether cells that are not numbers are missing values; else they are errors.
+        Whether cells that are not numbers, or no dates, are missing values; else they are errors.
     """
 
     kind: str
@@ -38,7 +39,9 @@ class ColumnFormat:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.decimal not in DECIMAL_MARKS or not isinstance(self.others_missing, bool):
-            raise ValueError(f"{self!r} is not valid: kind is one of {', '.join(KINDS)}, and decimal a point or comma.")
+            raise ValueError(
+                f"{self!r} is not valid: kind is one of {', '.join(KINDS)}, and decimal a point or comma, or any."
+            )
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,9 @@ def parse_cells(cells: Any, format_: ColumnFormat) -> NDArray[Any]:
         return _numbers(cells, format_)
     values = python_values(cells)
     if format_.kind == "date":
-        return np.array([_date(cell, row) for row, cell in enumerate(values)], dtype="datetime64[us]")
+        return np.array(
+            [_date(cell, row, format_.others_missing) for row, cell in enumerate(values)], dtype="datetime64[us]"
+        )
     parsed = np.empty(len(values), dtype=object)
     parsed[:] = [_list(cell) for cell in values] if format_.kind == "list" else [cell_text(cell) for cell in values]
     return parsed
@@ -90,7 +95,8 @@ def cell_text(cell: Any) -> str | None:
 
 def _numbers(cells: Any, format_: ColumnFormat) -> NDArray[np.float64]:
     def parse(texts: Sequence[str]) -> NDArray[np.float64]:
-        return parse_marked_numbers(texts, format_.decimal, others_missing=format_.others_missing)
+        decimal = "." if format_.decimal == ANY_MARK else format_.decimal
+        return parse_marked_numbers(texts, decimal, others_missing=format_.others_missing)
 
     if not isinstance(cells, tuple | list):
         return arrow_numbers(cells, parse)
@@ -114,7 +120,7 @@ def _number(cell: Any, row: int, parse: Any, others_missing: bool) -> float:
     raise BadCellError(row, str(cell), "too large" if isinstance(cell, int) else "not a number")
 
 
-def _date(cell: Any, row: int) -> np.datetime64:
+def _date(cell: Any, row: int, others_missing: bool) -> np.datetime64:
     if isinstance(cell, datetime):
         offset = cell.utcoffset()
         return np.datetime64(cell.replace(tzinfo=None) - offset if offset else cell.replace(tzinfo=None), "us")
@@ -124,8 +130,10 @@ def _date(cell: Any, row: int) -> np.datetime64:
     if text is None:
         return np.datetime64("NaT", "us")
     try:
-        return _date(datetime.fromisoformat(text.strip()), row)
+        return _date(datetime.fromisoformat(text.strip()), row, others_missing)
     except (ValueError, OverflowError):
+        if others_missing:
+            return np.datetime64("NaT", "us")
         raise BadCellError(row, text, "not a date as 2025-01-31") from None
 
 

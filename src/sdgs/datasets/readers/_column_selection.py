@@ -19,9 +19,11 @@ def match_columns(patterns: Sequence[str], names: Sequence[str], file: str, role
         if not matches:
             is_prefix = sum(name.startswith(pattern) for name in names) > 1
             hint = f"Several names start with it: {pattern + '*'!r} matches them." if is_prefix else ""
+            is_pattern = any(mark in pattern for mark in "*?[")
+            verb = "matches" if is_pattern else "is named"
             raise DataFileError(
-                f"{file}: no column is named {pattern!r}, which should be a {role}. "
-                f"{hint or suggest_similar(pattern, names)}"
+                f"{file}: no column {verb} {pattern!r}, which should be a {role}. "
+                f"{hint or suggest_similar(pattern.strip('*?'), names)}"
             )
         matched.update(dict.fromkeys(matches))
     return list(matched)

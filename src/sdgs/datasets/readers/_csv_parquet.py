@@ -2,6 +2,7 @@
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -29,6 +30,11 @@ class CsvSource(TableSource):
             self._n_blank_lines, first = self._n_blank_lines + 1, next(lines, "")
         if not first:
             raise DataFileError(f"{self.name}: the file is empty.")
+        has_controls = any(unicodedata.category(mark) == "Cc" and not mark.isspace() for mark in first)
+        if has_controls and "\0" not in first and not stream.is_unicode:
+            raise DataFileError(
+                f"{self.name}: not a text file: the first line has control characters, and is not valid UTF-8."
+            )
         self.separator = delimiter or _find_delimiter(first)
         second = next(lines, "")
         if delimiter is None and _are_spaced_numbers(first, second):
@@ -51,7 +57,7 @@ class CsvSource(TableSource):
     def _without_nul(self, lines: Iterator[str]) -> Iterator[str]:
         for number, line in enumerate(lines, self._n_blank_lines + 1):
             if "\0" in line:
-                raise DataFileError(f"{self.name}, line {number}: has a NUL character, so it is not text.")
+                raise DataFileError(f"{self.name}, line {number}: has a NUL character, so this is not a text file.")
             yield line
 
     def notes(self) -> list[str]:

@@ -4,6 +4,7 @@ Plain functions on the cells of columns.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs._utils._number_parsing import MISSING_WORDS
+from sdgs._utils._marked_numbers import is_missing, parse_marked
+from sdgs._utils._number_parsing import MAX_TYPO_SHARE, MISSING_WORDS
 
 _SEPARATORS = ";|,"  # the comma last, because it may be part of a name
 _NO_LABELS = {"", "none"}
 _MIN_MEAN_COUNT = 3  # a column of labels repeats each label about this often; free text does not
+_MAX_MEAN_WORDS = 4  # of a label; free text between commas has more
 _PREFIX_ENDS = "_-.:"
+# 2025-03-14, 14.3.25, 3/14/2025, 14 March 2025, March 14, 2025; each with a time or without.
+_DATE = re.compile(
+    r"(?:\d{1,4}(?P<mark>[-/.]) ?\d{1,2}(?P=mark) ?\d{1,4}|\d{1,2}\.?[- ][^\W\d_]{3,}\.?,?[- ]\d{2,4}"
+    r"|[^\W\d_]{3,}\.? \d{1,2},? \d{4})(?:(?:T|,? )\d{1,2}:\d\d.*)?"
+)
 
 
 def find_separator(cells: Iterable[Any]) -> str:
@@ -33,9 +41,13 @@ def usable_separators(labels: Sequence[str]) -> str:
 
 
 def split_labels(cell: Any, separators: str) -> list[str] | None:
-    """The labels that a cell lists; None if the cell is missing. In Parquet a cell may be a list itself."""
+    """The labels that a cell lists; None if it says that they are not known, as NA and ? do.
+
+    An empty cell lists no labels. Formats differ in whether it is an empty text or None: Excel has only None. In
+    Parquet and JSON lines a cell may be a list itself.
+    """
     if cell is None:
-        return None
+        return []
     if not isinstance(cell, str):
         return [str(label).strip() for label in cell]
     text = cell.strip()
@@ -73,7 +85,8 @@ class LabelGuess:
         The same columns for the ``labels`` argument of :func:`read`: one pattern if it matches no other column, else
         their names.
     lists : tuple of str
-        Columns that may list all labels of a sample, as in ``calm;sad``.
+        Columns that may list all labels of a sample, as in ``calm;sad``, those with the fewest labels first. Columns of
+        numbers, dates and free text are not among them.
     """
 
     columns: tuple[str, ...] = ()
@@ -88,14 +101,29 @@ def guess_label_columns(names: Sequence[str], binary: Sequence[str], text: Mappi
     mixed_prefixes = {_prefix(name) for name in names if name not in binary_names} - {""}
     in_binary_groups = [name for name in binary if _prefix(name) not in mixed_prefixes]
     columns = tuple(in_binary_groups or binary)
-    lists, single_labels = list[str](), list[str]()
+    lists, single_labels = dict[str, int](), dict[str, int]()
     for name, cells in text.items():
         separator = find_separator(cells)
         counts = Counter(label for cell in cells for label in split_labels(cell, separator) or [])
-        if len(counts) > 1 and counts.total() >= _MIN_MEAN_COUNT * len(counts):
+        repeats = len(counts) > 1 and counts.total() >= _MIN_MEAN_COUNT * len(counts)
+        if repeats and not _are_long(counts) and not _are_numbers_or_dates(cells):
             has_lists = separator or any(isinstance(cell, list) for cell in cells)
-            (lists if has_lists else single_labels).append(name)
-    return LabelGuess(columns, _as_patterns(columns, names), tuple(lists or ([] if columns else single_labels)))
+            (lists if has_lists else single_labels)[name] = len(counts)
+    found = lists or ({} if columns else single_labels)
+    return LabelGuess(columns, _as_patterns(columns, names), tuple(sorted(found, key=lambda name: found[name])))
+
+
+def _are_long(counts: Counter[str]) -> bool:
+    """Whether the items are phrases, as free text between commas is."""
+    return sum(len(label.split()) * n for label, n in counts.items()) > _MAX_MEAN_WORDS * counts.total()
+
+
+def _are_numbers_or_dates(cells: Sequence[Any]) -> bool:
+    """Whether nearly all texts are numbers, or nearly all are dates, also as people write them."""
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+    n_numbers = sum(parse_marked(text) is not None for text in texts)
+    n_dates = sum(_DATE.fullmatch(text) is not None for text in texts)
+    return bool(texts) and max(n_numbers, n_dates) >= (1 - MAX_TYPO_SHARE) * len(texts)
 
 
 def _prefix(name: str) -> str:

@@ -67,6 +67,11 @@ class Stream:
         return line.translate(_WINDOWS_1252)
 
     @property
+    def is_unicode(self) -> bool:
+        """Whether all text that was read so far is valid in its encoding."""
+        return not self._n_lines_of_windows_1252
+
+    @property
     def encoding(self) -> str:
         """The encoding of the text that was read so far, in words."""
         if self._n_lines_of_windows_1252:

@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from sdgs.datasets.readers._column_format import ColumnFormat, parse_cells
 from sdgs.datasets.readers._column_selection import join_names, match_columns, suggest_similar
 from sdgs.datasets.readers._formats import check_is_table, check_not_stdin, detect_format
 from sdgs.datasets.readers._label_lists import binarize_lists, split_labels, usable_separators
+from sdgs.datasets.readers._later_notation import LaterNotation
 from sdgs.datasets.readers._open import BLOCK_BYTES, display_name
 from sdgs.datasets.readers._open_table import open_table
 from sdgs.datasets.readers._raw_table import Table
@@ -61,6 +63,7 @@ def read_blocks(
     keep: Sequence[str] = (),
     format: str | None = None,  # noqa: A002
     block_bytes: int = BLOCK_BYTES,
+    invalid: Literal["error", "missing"] = "error",
 ) -> Generator[Block]:
     """Read the columns that a model knows, block by block, so that files may be larger than memory.
 
@@ -85,6 +88,8 @@ def read_blocks(
         Default: by the suffix.
     block_bytes : int, default=2097152
         Approximate number of bytes of text per block.
+    invalid : {"error", "missing"}, default="error"
+        Whether a cell of a table that is not a number is an error that names its line, or a missing value.
 
     Yields
     ------
@@ -103,7 +108,10 @@ def read_blocks(
         with open_table(path, format_, None, block_bytes) as source:
 
             def parse(source: TableSource, rows: RowBlock) -> NDArray[np.float64]:
-                return read_matrix(source, rows, features, rows.features)
+                if invalid == "missing":
+                    return read_matrix(source, rows, features, rows.valid_features)
+                with _advice():
+                    return read_matrix(source, rows, features, rows.features)
 
             yield from _table_blocks(source, features, parse, labels, with_labels, label_column, keep)
 
@@ -119,16 +127,18 @@ def read_table_blocks(
     keep: Sequence[str] = (),
     format: str | None = None,  # noqa: A002
     block_bytes: int = BLOCK_BYTES,
+    invalid: Literal["error", "missing"] = "error",
 ) -> Generator[Block]:
     """Read the columns of a table that a model knows, block by block, as :func:`read_table` read them in training.
 
     Parameters
     ----------
-    path, labels, with_labels, label_column, keep, block_bytes
+    path, labels, with_labels, label_column, keep, block_bytes, invalid
         As for :func:`read_blocks`.
     formats : dict from names to ColumnFormat
         The columns, and how each is read: ``formats`` of the :class:`Table` that the model was trained on. A cell that
-        does not fit is an error that names its line.
+        does not fit is an error that names its line. Of columns that were numbers or dates in training, and not text,
+        the first rows of this file decide how texts in them are read.
     ignored : sequence of str
         Other columns that are known, and are ignored without a warning.
     format : {"csv", "tsv", "parquet", "xlsx", "jsonl"}, optional
@@ -142,17 +152,35 @@ def read_table_blocks(
     format_ = detect_format(path, format)
     check_is_table(format_, path, "A model of columns of any kind")
 
+    if invalid == "missing":
+        formats = {name: replace(column_format, others_missing=True) for name, column_format in formats.items()}
+    notation = list[LaterNotation]()
+
     def parse(source: TableSource, rows: RowBlock) -> Table:
+        if not notation:
+            notation.append(LaterNotation(formats, rows, source.separator))
         columns = {}
-        for name, column_format in formats.items():
+        for name, column_format in notation[0].formats.items():
             try:
-                columns[name] = parse_cells(rows.columns[name], column_format)
+                columns[name] = parse_cells(notation[0].cells(rows, name), column_format)
             except BadCellError as error:
-                raise source.bad_cell(error, rows, name) from None
+                with _advice():
+                    raise source.bad_cell(error, rows, name) from None
         return Table(tuple(formats), columns, formats=dict(formats), name=Path(source.name).name)
 
     with open_table(path, format_, None, block_bytes) as source:
         yield from _table_blocks(source, list(formats), parse, labels, with_labels, label_column, keep, ignored)
+
+
+@contextmanager
+def _advice() -> Iterator[None]:
+    """Add to an error about a cell how to read on."""
+    try:
+        yield
+    except DataFileError as error:
+        raise DataFileError(
+            f'{error} Or read such cells as missing values: invalid="missing", on the command line --invalid missing.'
+        ) from None
 
 
 def _column_indices(features: Sequence[str], names: Sequence[str], file: str) -> list[int]:
@@ -160,10 +188,11 @@ def _column_indices(features: Sequence[str], names: Sequence[str], file: str) ->
     index_of = {name: i for i, name in enumerate(names)}
     missing = [name for name in features if name not in index_of]
     if missing:
+        are = "is" if len(missing) == 1 else "are"
         raise DataFileError(
-            f"{file}: {len(missing)} of the {len(features)} features of the model are missing: {join_names(missing)}. "
+            f"{file}: {len(missing)} of the {len(features)} columns of the model {are} missing: {join_names(missing)}. "
             f"{suggest_similar(missing[0], names)} Columns are matched by name: rename them, or add empty columns for "
-            "features that are not known."
+            "those whose values are not known."
         )
     return [index_of[name] for name in features]
 

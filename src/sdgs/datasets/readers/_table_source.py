@@ -31,6 +31,13 @@ class RowBlock:
         """A column as numbers; NaN for missing values."""
         return self._numbers(name, parse_numbers)
 
+    def valid_features(self, name: str) -> NDArray[np.float64]:
+        """A column as numbers; NaN also for cells that are not."""
+        try:
+            return self.features(name)
+        except BadCellError:
+            return np.concatenate([_number_or_nan(cell) for cell in self.cells(name)])
+
     def labels(self, name: str) -> NDArray[np.float64]:
         """A column of 0 and 1; NaN for missing values."""
         values = self._numbers(name, parse_binary)
@@ -106,6 +113,13 @@ class TableSource:
             raise DataFileError(f"{self.name}: there is no first line with the names of the columns.")
 
 
+def _number_or_nan(cell: Any) -> NDArray[np.float64]:
+    try:
+        return _python_numbers([cell], parse_numbers)
+    except BadCellError:
+        return np.full(1, math.nan)
+
+
 def python_values(cells: Any) -> Sequence[Any]:
     """A column as Python values; as text with a number if Python cannot represent a date or a time in it."""
     if isinstance(cells, tuple | list):
@@ -148,6 +162,14 @@ def _finite(cell: float, row: int) -> float:
     if math.isinf(value):
         raise BadCellError(row, abbreviate(str(cell)[:50]), "infinite")
     return value
+
+
+def holds_texts(cells: Any) -> bool:
+    """Whether an arrow array has text."""
+    import pyarrow.types as pt
+
+    type_ = cells.type.value_type if pt.is_dictionary(cells.type) else cells.type
+    return bool(pt.is_string(type_) or pt.is_large_string(type_) or str(type_) == "string_view")
 
 
 def arrow_numbers(cells: Any, parse_text: Callable[[Sequence[str]], NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ function bars(explained) {
     make("svg:svg", { viewBox: "0 0 20 16", "aria-hidden": "true" },
       make("svg:rect", { class: partClass(i, names.length), width: 20, height: 16 }),
       make("svg:text", { class: "letter", x: 10, y: 12 }, letter(i, names.length))), name)));
-  const note = make("p", { class: "muted" }, "Bars are scaled so that features are comparable; numbers are in the units of the data. Bars to the right of the line are positive, bars to the left negative. The thick mark is the value of the sample.");
+  const note = make("p", { class: "muted" }, "Bars are scaled so that features are comparable; numbers are values of the model's features: those of a table with text, categories or dates are encoded, and measurements in it are in standard deviations from their mean. Bars to the right of the line are positive, bars to the left negative. The thick mark is the value of the sample.");
   return [legend, box, note];
 }
 
