@@ -40,7 +40,7 @@ def with_first_entry(value):
         ({"Y": Y[:, :0]}, "Y has no labels"),
         ({"Y": 2 * Y}, "Y must hold only 0 and 1"),
         ({"Y": Y - 0.5}, "Y must hold only 0 and 1"),
-        ({"Y": np.where(Y, np.nan, 0)}, "Y must hold only 0 and 1"),
+        ({"Y": np.where(Y, np.nan, 0)}, "Y contains NaN or None: labels are missing in 6 of 6 rows"),
         ({"Y": np.where(Y, "yes", "no")}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U3"),
         ({"Y": Y.astype(str)}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U"),
         ({"Y": Y.astype(str).astype(object)}, "Y must hold only 0 and 1"),
@@ -111,8 +111,10 @@ def test_the_classifier_rejects_parameters(parameters, message):
 def test_the_classifier_rejects_input():
     with pytest.raises(ValueError, match="requires y to be passed"):
         SDGSClassifier().fit(X, None)
-    with pytest.raises(ValueError, match="y has classes of different types"):
+    with pytest.raises(ValueError, match="y contains NaN or None: labels are missing in 1 of 6 rows"):
         SDGSClassifier().fit(X, ["a", None, "a", "b", "a", "b"])
+    with pytest.raises(ValueError, match="y has classes of different types"):
+        SDGSClassifier().fit(X, np.array(["a", 1, "a", "b", "a", "b"], dtype=object))
     with pytest.raises(ValueError, match="y has columns with the same name"):
         SDGSClassifier().fit(X, pd.DataFrame(Y, columns=["a", "a"]))
     model = SDGSClassifier(1, random_state=0).fit(X, Y)

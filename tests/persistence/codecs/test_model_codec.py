@@ -171,6 +171,7 @@ def test_any_small_model_comes_back(tmp_path_factory, data):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "y has a column with the blank name", UserWarning)
         model.fit(X, y)
         loaded = save_and_load(model, tmp_path_factory.mktemp("any"))
         assert_same(model, loaded)
