@@ -30,7 +30,7 @@ class LabelListForm:
     row : {"list", "tuple", "set", "frozenset"}
         What holds the labels of a sample.
     name : str, int or None
-        Of the Series or of the column.
+        The name of the Series or of the column.
     """
 
     container: str

@@ -72,8 +72,8 @@ class MethodSummary:
     difference_low, difference_high : float
         Its 95 % confidence interval.
     p_value : float
-        Of the paired test against the best method, corrected by Holm's method for the number of methods. NaN for the
-        best method itself.
+        The p-value of the paired test against the best method, corrected for the number of methods by Holm's method.
+        NaN for the best method itself.
     distinguishable : bool
         Whether the p-value is below 0.05, or there is no value.
     fit_seconds, predict_seconds : float
@@ -131,7 +131,7 @@ class Comparison:
     test_share : float
         Number of test samples divided by that of training samples, the mean over the splits.
     versions : dict
-        Of the libraries that the results depend on.
+        The versions of the libraries that the results depend on, by name.
     """
 
     methods: tuple[MethodResult, ...]

@@ -47,7 +47,8 @@ class MethodRanks:
     groups : tuple of tuple of int
         The largest sets of methods whose mean ranks differ by less, as positions in ``names``.
     wilcoxon_p_values : ndarray of shape (m,)
-        Of the signed-rank test of each method against the first, corrected by Holm's method; NaN for the first.
+        The p-value of Wilcoxon's signed-rank test of each method against the first, corrected by Holm's method. NaN for
+        the first.
     not_ranked : tuple of str
         Titles of methods that do not have a value on every data set.
     """

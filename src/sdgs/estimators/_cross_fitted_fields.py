@@ -49,7 +49,7 @@ DECISION_FIELD = RecordField(
 
 
 def check_scorer(scorer: LabelScorer, n_features: int) -> None:
-    """Raise an error if a classifier from a file does not score what is said of it."""
+    """Raise an error if the counts, features or labels of a classifier from a file contradict each other."""
     if scorer.n < 1 or scorer.counts.max(initial=0) > scorer.n:
         raise ValueError("a classifier in it has labels with more samples than there are.")
     if scorer.estimator is None:

@@ -123,8 +123,8 @@ class SampleReasons:
     labels : ndarray of shape (m,)
         Indices of the labels that are explained.
     log_odds, probabilities : ndarray of shape (m,)
-        Of these labels. For a 1-D target the log-odds are those of one class against the others, and the probabilities
-        of all classes are normalised to sum to 1.
+        The log-odds and probabilities of these labels. For a 1-D target the log-odds are those of one class against the
+        others, and the probabilities of all classes are normalised to sum to 1.
     predicted : ndarray of shape (m,)
         Whether each of them is predicted.
     terms : PredictionTerms
@@ -239,7 +239,8 @@ class SampleReasons:
     def top_neighbours(self, i: int, n: int = 5, *, against: bool | None = None) -> tuple[NeighbourReason, ...]:
         """The training samples with the largest parts in the log-odds of the label at position ``i``.
 
-        Of either sign; with ``against=False`` only positive parts, with ``against=True`` only negative ones.
+        Parts of both signs by default; with ``against=False`` only positive ones, with ``against=True`` only negative
+        ones.
         """
         return top_neighbours(self, self.parts(), i, n, against=against)
 

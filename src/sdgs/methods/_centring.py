@@ -15,7 +15,7 @@ def column_means(X: Any) -> NDArray[np.float64]:
 def centre(X: Any, mean: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
     """X in float64 minus its mean, and the mean that is left.
 
-    Of a sparse X only columns that are mostly filled are centred: the mean of others is at most about as large as
+    In a sparse X only columns that are mostly filled are centred: the mean of others is at most about as large as
     their standard deviation, so that subtracting it from products later loses no digits.
     """
     if not issparse(X):

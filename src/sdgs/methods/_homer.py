@@ -48,7 +48,7 @@ class HOMER(ProblemTransformation):
     parents_ : ndarray of shape (k + g,)
         For each label and then each group the group above it, as k + its index in ``groups_``; -1 at the top.
     estimators_ : list of classifiers
-        Of the labels and then the groups; None where there is nothing to learn.
+        The classifiers of the labels, then those of the groups; None where there is nothing to learn.
     classes_ : ndarray of shape (k,)
 
     Notes

@@ -145,7 +145,7 @@ def evaluate(
     both_empty, zero_division : {0, 1, numpy.nan}, default=1 and 0
         What 0/0 counts as: in metrics of samples if both label sets are empty, and otherwise.
     propensities : array-like of shape (k,), optional
-        Of :func:`propensities` of the training labels, for ``psp@k``.
+        What :func:`propensities` returns for the training labels; for ``psp@k``.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
 

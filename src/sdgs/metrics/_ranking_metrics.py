@@ -127,7 +127,7 @@ def propensity_scored_precision_at_k(
     k : int, default=1
         The number of labels that are considered.
     propensities : array-like of shape (n_labels,), optional
-        Of :func:`propensities` of the training labels. By default those of ``y_true``.
+        What :func:`propensities` returns for the training labels. Default: for ``y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
 

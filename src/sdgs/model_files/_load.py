@@ -33,7 +33,8 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        Of the class that was saved: an estimator of this package, or a scikit-learn ``Pipeline`` that ends with one.
+        An object of the class that was saved: an estimator of this package, or a scikit-learn ``Pipeline`` that ends
+        with one.
 
     Raises
     ------

@@ -39,9 +39,10 @@ def stratify(
     room : ndarray of shape (n_folds,)
         The sizes of the folds. With groups they are approximate.
     n_spare : int
-        So many folds, which are chosen here, have one sample more: n is the sum of ``room`` and ``n_spare``.
+        The number of folds that get one sample more. The algorithm chooses which. n is the sum of ``room`` plus
+        ``n_spare``.
     seed : int or None
-        Of the random numbers. None takes the samples in their order, and of several folds the first.
+        The seed of the random numbers. None: samples are taken in their order, and ties go to the first fold.
     order : {1, 2}
         2 stratifies pairs of labels that occur together, too [2]_.
     groups : ndarray of shape (n,), optional

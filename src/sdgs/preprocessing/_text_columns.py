@@ -28,7 +28,7 @@ class TermCounts:
     def fit(cls, texts: Sequence[str], analyzer: str, min_count: int, max_terms: int) -> tuple[Self, Any] | None:
         """The terms in at least ``min_count`` texts and their matrix; if there are none, all terms; None without any.
 
-        Of more than ``max_terms`` those that are most frequent.
+        If there are more than ``max_terms`` terms, the most frequent ones.
         """
         for min_df in sorted({min_count, 1}, reverse=True):
             vectorizer = _vectorizer(analyzer, min_df=min_df, max_features=max_terms)

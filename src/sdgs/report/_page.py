@@ -42,7 +42,7 @@ def write_model_report(
     Parameters
     ----------
     model : fitted SDGSClassifier or SDGSClassifierCV, or Pipeline
-        Of a pipeline the last step must be one of these; its samples are explained, which the other steps transformed.
+        The last step of a pipeline must be one of these; the samples that reach it are explained.
     X : array-like, sparse or DataFrame of shape (n, p), or whatever the pipeline takes
         Samples, preferably held out from training.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)

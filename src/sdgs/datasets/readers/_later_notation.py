@@ -22,7 +22,7 @@ class LaterNotation:
     rows : RowBlock
         The first rows.
     separator : str
-        Of a CSV file; else empty.
+        The separator of a CSV file; empty for other formats.
     """
 
     def __init__(self, formats: Mapping[str, ColumnFormat], rows: RowBlock, separator: str) -> None:
