@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, get_index_dtype, hstack, issparse
+from scipy.sparse import csr_array, hstack, issparse
 
+from sdgs._utils._row_norms import narrow_indices
 from sdgs.preprocessing._column_kinds import KindChoice, choose_kind
 from sdgs.preprocessing._encoded_column import EncodedColumn
 from sdgs.preprocessing._fit_columns import ColumnEncoder, Embedding, fit_column, note_on
@@ -80,14 +81,8 @@ class TableEncoding:
         if not self.is_sparse:
             columns = [block.toarray() if issparse(block) else block for block in blocks]
             return np.hstack(columns).view(EncodedArray)
-        return _with_small_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
-
-
-def _with_small_indices(matrix: Any) -> Any:
-    """Indices of 32 bits where they suffice: trees and support vector machines of scikit-learn take no others."""
-    dtype = get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
-    indices, indptr = (array.astype(dtype, copy=False) for array in (matrix.indices, matrix.indptr))
-    return csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+        # Trees and support vector machines of scikit-learn take no other indices.
+        return narrow_indices(csr_array(hstack([csr_array(block) for block in blocks], format="csr")))
 
 
 def fit_encoding(table: InputTable, kinds: Mapping[str, Any], options: ColumnOptions) -> tuple[TableEncoding, Any]:
