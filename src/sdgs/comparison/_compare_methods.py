@@ -286,11 +286,6 @@ def _method_result(
     )
 
 
-def _values_of(records: Sequence[Record], metric: str) -> Any:
-    """The values of a measure; NaN where it is not known."""
-    return np.asarray([record.get("measures", {}).get(metric, np.nan) for record in records], dtype=np.float64)
-
-
 def _label_f1(records: Sequence[Record]) -> Any:
     """The F1 of each label from the counts of all splits together."""
     if not records:

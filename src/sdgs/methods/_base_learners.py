@@ -98,14 +98,6 @@ def in_threads(n_jobs: int | None, function: Callable[..., Any], arguments: Iter
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*each) for each in arguments))
 
 
-def fit_label_learners(
-    estimator: Any, X: Any, columns: Iterable[NDArray[Any]], seeds: Iterable[int | None], n_jobs: int | None
-) -> list[FittedLearner]:
-    """One binary learner per column of 0 and 1."""
-    arguments = ((estimator, X, column, 2, seed) for column, seed in zip(columns, seeds, strict=True))
-    return in_threads(n_jobs, fit_learner, arguments)
-
-
 def positive_probabilities(learners: list[FittedLearner], X: Any, n_jobs: int | None) -> Array:
     """The probability of class 1 by each learner, (n, number of learners)."""
     return np.column_stack(in_threads(n_jobs, FittedLearner.positive, ((learner, X) for learner in learners)))
