@@ -197,7 +197,10 @@ def test_intervals_cover_the_truth():
         (lambda t, p, _P: metrics.bootstrap_intervals(t, p, confidence=95), "confidence must be between 0 and 1"),
         (lambda t, _p, _P: metrics.propensities(t[:2]), "at least 3 samples"),
         (lambda t, _p, P: metrics.propensity_scored_precision_at_k(t, P, propensities=[0] * 5), r"number in \(0, 1\]"),
-        (lambda t, _p, P: metrics.brier_score(t, P, average="micro"), "average must be one of 'macro', None"),
+        (
+            lambda t, _p, P: metrics.brier_score(t, P, average="samples"),
+            "average must be one of 'micro', 'macro', None",
+        ),
     ],
 )
 def test_errors(call, message):

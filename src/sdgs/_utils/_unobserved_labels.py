@@ -49,7 +49,7 @@ def split_unobserved(Y: Any, name: str = "Y") -> tuple[Any, csc_array | None]:
 
 
 def _split_sparse(Y: Any) -> tuple[Any, csc_array | None]:
-    if not has_unobserved(Y):
+    if Y.dtype.kind != "f" or not has_unobserved(Y if Y.format in ("csr", "csc", "coo") else Y.tocsc()):
         return Y, None
     values = csc_array(Y, copy=True)
     values.sum_duplicates()

@@ -4,6 +4,7 @@ from sdgs.datasets._dataset import Dataset
 from sdgs.datasets._errors import DataFileError
 from sdgs.datasets._hierarchy_names import label_hierarchy_from_names
 from sdgs.datasets._label_texts import split_labels
+from sdgs.datasets._mask_labels import mask_labels
 from sdgs.datasets._statistics import Statistics
 from sdgs.datasets._synthetic import CompositeDigits, LabelSubspaces, make_composite_digits, make_label_subspaces
 from sdgs.datasets._tickets import Tickets, make_tickets, tickets_path
@@ -45,6 +46,7 @@ __all__ = [
     "make_composite_digits",
     "make_label_subspaces",
     "make_tickets",
+    "mask_labels",
     "read",
     "read_blocks",
     "read_label_hierarchy",

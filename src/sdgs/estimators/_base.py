@@ -19,6 +19,7 @@ from sdgs._utils._label_collections import (
     has_label_lists,
 )
 from sdgs._utils._sample_weight import check_sample_weight
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs.estimators._label_target import LabelTags, LabelTarget
 from sdgs.metrics._set_metrics import subset_accuracy
 
@@ -174,7 +175,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
         y : as for ``fit``
-            Lists of labels may have labels that ``fit`` did not have.
+            Lists of labels may have labels that ``fit`` did not have. NaN in a label matrix is an unobserved label,
+            which counts neither as right nor as wrong.
         sample_weight : array-like of shape (n,), optional
 
         Returns
@@ -182,6 +184,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         float
         """
         if self._label_lists is None and not has_label_lists(y):
+            if not self._is_multiclass and split_unobserved(y, "y")[1] is not None:
+                return subset_accuracy(y, self.predict(X), sample_weight=sample_weight)
             return float(super().score(X, y, sample_weight))
         Y_true, Y_pred = align_label_lists(y, self.predict(X), self.classes_)
         return subset_accuracy(Y_true, Y_pred, sample_weight=sample_weight)

@@ -28,6 +28,12 @@ labels and equal scores count. Where scikit-learn has a metric, the values are t
 Metrics of label sets also take a list of labels per sample, for both arguments: they are compared by name, and the
 labels are those that occur in either.
 
+An unobserved label, NaN in ``Y_true`` (NA in a DataFrame, a stored NaN in a sparse matrix), counts neither as true nor
+as false. Metrics of samples are those of the sample's observed labels: its sets without the others, its ranks among
+them. Samples without any observed label are left out. Metrics of labels are those of the samples of which the label is
+observed; labels that are never observed are left out. The Hamming loss, the Brier score, the log loss and the
+calibration error are those of all observed entries together.
+
 All functions take ``sample_weight``; an integer weight is the same as so many equal samples.
 
 ``METRICS`` are the five, and ``ALL_METRICS`` are all, by name. :func:`evaluate`, the command line, the report page and

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sdgs._utils._validation import check_int, check_seed
+from sdgs.metrics._metric_inputs import check_sample_weight
 from sdgs.metrics._multilabel import metric_sums
 
 _MAX_WEIGHTS = 1 << 22  # of several resamples at once; budget
@@ -38,6 +39,7 @@ def bootstrap_intervals(
     both_empty: float = 1.0,
     zero_division: float = 0.0,
     propensities: Any = None,
+    sample_weight: Any = None,
 ) -> dict[str, Interval]:
     """The metrics of :func:`evaluate`, each with a confidence interval from resampled samples.
 
@@ -47,7 +49,7 @@ def bootstrap_intervals(
 
     Parameters
     ----------
-    Y_true, Y_pred, scores, measures, both_empty, zero_division, propensities
+    Y_true, Y_pred, scores, measures, both_empty, zero_division, propensities, sample_weight
         As in :func:`evaluate`.
     confidence : float, default=0.95
         The share of the resamples within the interval, between 0 and 1.
@@ -74,6 +76,7 @@ def bootstrap_intervals(
     options = {"both_empty": both_empty, "zero_division": zero_division, "propensities": propensities}
     sums = metric_sums(Y_true, Y_pred, scores, measures, options)
     n = sums["f1"].terms.shape[0]
+    sample_weights = None if sample_weight is None else check_sample_weight(sample_weight, n)
     rng = np.random.default_rng(check_seed(random_state))
     values: dict[str, list[Any]] = {name: [] for name in sums}
     size = max(1, _MAX_WEIGHTS // n)
@@ -82,6 +85,8 @@ def bootstrap_intervals(
             np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(start, min(start + size, n_resamples))
         ]
         weights = np.array(counts, dtype=np.float64)
+        if sample_weights is not None:
+            weights *= sample_weights
         for name, of_metric in sums.items():
             values[name].append(of_metric.values(weights))
     intervals = {}
@@ -90,5 +95,5 @@ def bootstrap_intervals(
         defined = resampled[~np.isnan(resampled)]
         tails = ((1 - confidence) / 2, (1 + confidence) / 2)
         low, high = np.quantile(defined, tails) if defined.size else (np.nan, np.nan)
-        intervals[name] = Interval(of_metric.value(), float(low), float(high))
+        intervals[name] = Interval(of_metric.value(sample_weights), float(low), float(high))
     return intervals

@@ -12,8 +12,10 @@ from sklearn.utils import check_array
 
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._label_collections import align_label_lists, has_label_lists
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_labels
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
@@ -54,45 +56,60 @@ def ratio_of_two(sums: Floats) -> Floats:
     return ratios
 
 
-def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array]:
-    """True and predicted labels as integer CSR matrices; an error if shapes or names differ."""
+def check_pair(Y_true: Any, Y_pred: Any) -> tuple[csr_array, csr_array, csr_array | None]:
+    """True and predicted labels as integer CSR matrices; an error if shapes or names differ.
+
+    If labels are unobserved, both are 0 there, and the third matrix is 1 there; else it is None.
+    """
     Y_true, Y_pred = align_label_lists(Y_true, Y_pred)
-    true = check_true_labels(Y_true)
+    true, unobserved = check_true_labels(Y_true)
     pred = check_labels(Y_pred, name="Y_pred", some_positive=False)
     _check_alike(Y_true, Y_pred, true.shape, pred.shape, "Y_pred")
-    return true, pred.tocsr().astype(np.int64)
+    pred = pred.tocsr().astype(np.int64)
+    if unobserved is not None:
+        pred = csr_array(pred - pred.multiply(unobserved))
+        pred.eliminate_zeros()
+    return true, pred, unobserved
 
 
-def check_true_labels(Y_true: Any) -> csr_array:
-    """True labels as an integer CSR matrix with at least one row."""
+def check_true_labels(Y_true: Any) -> tuple[csr_array, csr_array | None]:
+    """True labels as an integer CSR matrix with at least one row, and a matrix that is 1 where they are unobserved.
+
+    The second is None if all labels are observed; else the first is 0 where it is 1.
+    """
     if has_label_lists(Y_true):
         raise ValueError(
             "Y_true has a list of labels for each sample, but columns of scores have no names. Pass a label matrix "
             "with the columns of the scores: sklearn.preprocessing.MultiLabelBinarizer(classes=model.classes_)."
         )
+    Y_true, unobserved = split_unobserved(Y_true, "Y_true")
     true = check_labels(Y_true, name="Y_true", some_positive=False)
     if true.shape[0] == 0:
         raise ValueError("Y_true has no samples. At least one is needed to average over.")
-    return true.tocsr().astype(np.int64)
+    if unobserved is not None:
+        if unobserved.nnz == true.shape[0] * true.shape[1]:
+            raise ValueError("Y_true has no observed label: all entries are NaN, so there is nothing to compare with.")
+        unobserved = csr_array(unobserved).astype(np.int64)
+    return true.tocsr().astype(np.int64), unobserved
 
 
-def check_scores(Y_true: Any, scores: Any, *, name: str = "y_score") -> tuple[NDArray[np.bool_], Floats]:
-    """True labels as a boolean array, and finite scores of the same shape."""
-    true = check_true_labels(Y_true)
+def check_scores(Y_true: Any, scores: Any, *, name: str = "y_score") -> tuple[Bools, Floats, Bools | None]:
+    """True labels as a boolean array, finite scores of the same shape, and which labels are observed; None if all."""
+    true, unobserved = check_true_labels(Y_true)
     values = check_array(to_host(scores) if is_dispatched(scores) else scores, dtype=np.float64, input_name=name)
     _check_alike(Y_true, scores, true.shape, values.shape, name)
-    return true.toarray().astype(bool), values
+    return true.toarray().astype(bool), values, None if unobserved is None else unobserved.toarray() == 0
 
 
-def check_probabilities(Y_true: Any, probabilities: Any) -> tuple[NDArray[np.bool_], Floats]:
-    """True labels as a boolean array, and probabilities of the same shape."""
-    true, P = check_scores(Y_true, probabilities, name="y_proba")
+def check_probabilities(Y_true: Any, probabilities: Any) -> tuple[Bools, Floats, Bools | None]:
+    """True labels as a boolean array, probabilities of the same shape, and which labels are observed; None if all."""
+    true, P, observed = check_scores(Y_true, probabilities, name="y_proba")
     if P.min() < 0 or P.max() > 1:
         raise ValueError(
             f"y_proba must hold probabilities, from 0 to 1; got values from {P.min():.3g} to {P.max():.3g}. "
             "Use predict_proba rather than decision_function."
         )
-    return true, P
+    return true, P, observed
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Floats:

@@ -136,7 +136,8 @@ def evaluate(
     Parameters
     ----------
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. NaN in ``Y_true`` is an unobserved label, which counts neither as true nor
+        as false; samples without any observed label are left out.
     scores : array-like of shape (n, k), optional
         Probabilities or other scores, for metrics that use them.
     measures : iterable of str or "all", default=()
@@ -209,7 +210,8 @@ def evaluate_labels(Y_true: Any, Y_pred: Any, *, sample_weight: Any = None) -> d
     Parameters
     ----------
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        True and predicted labels, 0 or 1.
+        True and predicted labels, 0 or 1. Of each label the samples count of which it is observed, not NaN in
+        ``Y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples; the numbers are then sums of weights.
 
@@ -225,7 +227,7 @@ def evaluate_labels(Y_true: Any, Y_pred: Any, *, sample_weight: Any = None) -> d
     >>> evaluate_labels([[1, 1], [1, 0]], [[1, 0], [0, 0]])["recall"]
     array([0.5, 0. ])
     """
-    true, pred = check_pair(Y_true, Y_pred)
+    true, pred, _ = check_pair(Y_true, Y_pred)
     counted = (true.multiply(pred), true, pred)
     if sample_weight is None:
         both, samples, predicted = (labels.sum(axis=0) for labels in counted)

@@ -1,59 +1,54 @@
 """Metrics of probabilities. The definitions are in the docstring of the package."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sdgs._utils._validation import check_choice, check_int
-from sdgs.metrics._metric_inputs import Floats, SampleSums, check_probabilities, check_sample_weight, mean_of
+from sdgs.metrics._metric_inputs import (
+    Bools,
+    Floats,
+    SampleSums,
+    check_probabilities,
+    check_sample_weight,
+    mean_of,
+    ratio_of_two,
+)
 
-Bools = NDArray[np.bool_]
 
-
-def brier_score(y_true: Any, y_proba: Any, *, average: str | None = "macro", sample_weight: Any = None) -> Any:
+def brier_score(y_true: Any, y_proba: Any, *, average: str | None = "micro", sample_weight: Any = None) -> Any:
     """Mean squared difference between probabilities and labels. Smaller is better.
 
     Parameters
     ----------
     y_true : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        Labels, 0 or 1.
+        Labels, 0 or 1; NaN where a label is unobserved.
     y_proba : array-like of shape (n, k)
         Probabilities.
-    average : {"macro", None}, default="macro"
-        The mean over labels, or one value per label, which is scikit-learn's ``brier_score_loss``.
+    average : {"micro", "macro", None}, default="micro"
+        The mean over all observed entries, the mean over labels, or one value per label, which is scikit-learn's
+        ``brier_score_loss``. If no label is unobserved, the two means are the same.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
 
     Returns
     -------
     float or ndarray of shape (k,)
+        NaN for a label without observed entries, which ``"macro"`` leaves out.
     """
-    return _mean_of_errors(_squared_errors(*check_probabilities(y_true, y_proba)), average, sample_weight)
+    return _mean_of_errors(_squared_errors, check_probabilities(y_true, y_proba), average, sample_weight)
 
 
-def log_loss(y_true: Any, y_proba: Any, *, average: str | None = "macro", sample_weight: Any = None) -> Any:
+def log_loss(y_true: Any, y_proba: Any, *, average: str | None = "micro", sample_weight: Any = None) -> Any:
     """Mean negative logarithm of the probability of what is true. Smaller is better.
 
-    Probabilities are clipped to [e, 1 - e], where e is the spacing of float64 at 1, as in scikit-learn.
-
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        Labels, 0 or 1.
-    y_proba : array-like of shape (n, k)
-        Probabilities.
-    average : {"macro", None}, default="macro"
-        The mean over labels, or one value per label, which is scikit-learn's ``log_loss``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the samples.
-
-    Returns
-    -------
-    float or ndarray of shape (k,)
+    Probabilities are clipped to [e, 1 - e], where e is the spacing of float64 at 1, as in scikit-learn. With
+    ``average=None`` the values are those of scikit-learn's ``log_loss``. Parameters and result are those of
+    :func:`brier_score`.
     """
-    return _mean_of_errors(_log_errors(*check_probabilities(y_true, y_proba)), average, sample_weight)
+    return _mean_of_errors(_log_errors, check_probabilities(y_true, y_proba), average, sample_weight)
 
 
 def expected_calibration_error(
@@ -64,7 +59,7 @@ def expected_calibration_error(
     Parameters
     ----------
     y_true : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        Labels, 0 or 1.
+        Labels, 0 or 1; NaN where a label is unobserved.
     y_proba : array-like of shape (n, k)
         Probabilities.
     n_bins : int, default=10
@@ -78,36 +73,37 @@ def expected_calibration_error(
     -------
     float or ndarray of shape (k,)
         The sum over bins of the share of probabilities in the bin, times the absolute difference between their mean and
-        the frequency of the label.
+        the frequency of the label. NaN for a label without observed entries, which ``"macro"`` leaves out.
     """
-    true, P = check_probabilities(y_true, y_proba)
+    true, P, observed = check_probabilities(y_true, y_proba)
     check_choice(average, "average", ("micro", "macro", None))
     if average == "micro":
-        return calibration_sums(true, P, n_bins=n_bins).value(sample_weight)
+        return calibration_sums(true, P, observed, n_bins=n_bins).value(sample_weight)
     weights = check_sample_weight(sample_weight, len(P))
-    errors = np.array(
-        [calibration_sums(true[:, [j]], P[:, [j]], n_bins=n_bins).value(weights) for j in range(P.shape[1])]
-    )
-    return errors if average is None else float(errors.mean())
+    columns = ([array if array is None else array[:, [j]] for array in (true, P, observed)] for j in range(P.shape[1]))
+    errors = np.array([calibration_sums(*column, n_bins=n_bins).value(weights) for column in columns])
+    return errors if average is None else _mean_of_labels(errors, observed)
 
 
-def brier_sums(true: Bools, P: Floats) -> SampleSums:
+def brier_sums(true: Bools, P: Floats, observed: Bools | None = None) -> SampleSums:
     """Of :func:`brier_score`."""
-    return mean_of(_squared_errors(true, P).mean(axis=1))
+    return _sums_of_errors(_squared_errors(true, P), observed)
 
 
-def log_loss_sums(true: Bools, P: Floats) -> SampleSums:
+def log_loss_sums(true: Bools, P: Floats, observed: Bools | None = None) -> SampleSums:
     """Of :func:`log_loss`."""
-    return mean_of(_log_errors(true, P).mean(axis=1))
+    return _sums_of_errors(_log_errors(true, P), observed)
 
 
-def calibration_sums(true: Bools, P: Floats, *, n_bins: int = 10) -> SampleSums:
+def calibration_sums(true: Bools, P: Floats, observed: Bools | None = None, *, n_bins: int = 10) -> SampleSums:
     """Of :func:`expected_calibration_error`: differences by bin, and in the last column the number of labels."""
     n_bins = check_int(n_bins, "n_bins", minimum=1)
     n, k = P.shape
     bins = np.minimum((P * n_bins).astype(np.intp), n_bins - 1)
-    differences = csr_array(((P - true).ravel(), (np.repeat(np.arange(n), k), bins.ravel())), shape=(n, n_bins))
-    terms = np.hstack([differences.toarray(), np.full((n, 1), float(k))])
+    errors = P - true if observed is None else np.where(observed, P - true, 0.0)
+    differences = csr_array((errors.ravel(), (np.repeat(np.arange(n), k), bins.ravel())), shape=(n, n_bins))
+    n_labels = np.full((n, 1), float(k)) if observed is None else observed.sum(axis=1, keepdims=True, dtype=np.float64)
+    terms = np.hstack([differences.toarray(), n_labels])
     return SampleSums(terms, lambda sums: np.abs(sums[:, :-1]).sum(axis=1) / sums[:, -1])
 
 
@@ -120,7 +116,32 @@ def _log_errors(true: Bools, P: Floats) -> Floats:
     return np.asarray(-np.log(np.clip(np.where(true, P, 1 - P), spacing, 1 - spacing)))
 
 
-def _mean_of_errors(errors: Floats, average: str | None, sample_weight: Any) -> Any:
-    check_choice(average, "average", ("macro", None))
-    by_label = np.average(errors, axis=0, weights=check_sample_weight(sample_weight, len(errors)))
-    return by_label if average is None else float(by_label.mean())
+def _sums_of_errors(errors: Floats, observed: Bools | None) -> SampleSums:
+    """The mean over observed entries."""
+    if observed is None:
+        return mean_of(errors.mean(axis=1))
+    return SampleSums(np.stack([(errors * observed).sum(axis=1), observed.sum(axis=1)], axis=1), ratio_of_two)
+
+
+def _mean_of_errors(
+    errors_of: Callable[[Bools, Floats], Floats],
+    checked: tuple[Bools, Floats, Bools | None],
+    average: str | None,
+    sample_weight: Any,
+) -> Any:
+    check_choice(average, "average", ("micro", "macro", None))
+    true, P, observed = checked
+    errors, weights = errors_of(true, P), check_sample_weight(sample_weight, len(P))
+    if observed is None:
+        by_label = np.average(errors, axis=0, weights=weights)
+    elif average == "micro":
+        return _sums_of_errors(errors, observed).value(weights)
+    else:
+        with np.errstate(invalid="ignore"):
+            by_label = weights @ (errors * observed) / (weights @ observed)
+    return by_label if average is None else _mean_of_labels(by_label, observed)
+
+
+def _mean_of_labels(values: Floats, observed: Bools | None) -> float:
+    """The mean; if labels are unobserved, of the values that are not NaN."""
+    return float(values.mean() if observed is None else values[~np.isnan(values)].mean())

@@ -10,18 +10,29 @@ from scipy.stats import rankdata
 from sklearn.utils import check_array
 
 from sdgs._utils._validation import check_choice, check_int, check_number
-from sdgs.metrics._metric_inputs import Floats, SampleSums, check_scores, check_true_labels, mean_of, ratio_of_two
-
-Bools = NDArray[np.bool_]
+from sdgs.metrics._metric_inputs import (
+    Bools,
+    Floats,
+    SampleSums,
+    check_scores,
+    check_true_labels,
+    mean_of,
+    ratio_of_two,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Which labels are relevant, their scores, and their ranks, which several metrics share.
 
+    Unobserved labels are not relevant and have the score -inf: they come after all others, whose ranks are therefore
+    those among the observed labels.
+
     Attributes
     ----------
     true, scores : ndarray of shape (n, k)
+    n_observed : ndarray of shape (n,) or None
+        The number of observed labels of each sample; None if all are observed.
     first, last : ndarray of shape (n, k)
         The first and the last rank that a label may have, from 1: they differ where scores are equal.
     last_among_relevant : ndarray of shape (n, k)
@@ -30,6 +41,7 @@ class Ranking:
 
     true: Bools
     scores: Floats
+    n_observed: NDArray[np.intp] | None = None
 
     @cached_property
     def first(self) -> NDArray[np.intp]:
@@ -48,6 +60,20 @@ class Ranking:
     def n_true(self) -> NDArray[np.intp]:
         return np.asarray(self.true.sum(axis=1))
 
+    @property
+    def n_samples(self) -> int:
+        """The number of samples with an observed label."""
+        return len(self.true) if self.n_observed is None else int((self.n_observed > 0).sum())
+
+    @property
+    def n_ranked(self) -> Any:
+        """The number of labels that are ranked, of all samples or of each; at least 1."""
+        return self.true.shape[1] if self.n_observed is None else np.maximum(self.n_observed, 1)
+
+    def mean(self, values: Floats) -> SampleSums:
+        """The mean of one value per sample, of those with an observed label."""
+        return mean_of(values if self.n_observed is None else np.where(self.n_observed == 0, np.nan, values))
+
     def mean_weights(self, weights: Floats) -> Floats:
         """The weights of the first ranks, for each label the mean over the ranks that it may have."""
         totals = np.append(0.0, np.cumsum(weights))
@@ -57,7 +83,10 @@ class Ranking:
 
 def check_ranking(y_true: Any, y_score: Any, *, name: str = "y_score") -> Ranking:
     """The ranking of valid labels and scores."""
-    return Ranking(*check_scores(y_true, y_score, name=name))
+    true, scores, observed = check_scores(y_true, y_score, name=name)
+    if observed is None:
+        return Ranking(true, scores)
+    return Ranking(true, np.where(observed, scores, -np.inf), observed.sum(axis=1))
 
 
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
@@ -152,7 +181,8 @@ def propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Floats:
     Returns
     -------
     ndarray of shape (n_labels,)
-        With n_j samples of label j, 1 / (1 + c (n_j + b)^-a), where c = (log(n) - 1) (b + 1)^a.
+        With n_j samples of label j, 1 / (1 + c (n_j + b)^-a), where c = (log(n) - 1) (b + 1)^a. Unobserved labels (NaN)
+        do not count, and n is the number of samples with an observed label.
 
     Examples
     --------
@@ -160,47 +190,51 @@ def propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Floats:
     >>> propensities([[1, 0], [1, 0], [1, 1], [0, 0]]).round(2)
     array([0.78, 0.72])
     """
-    indicator = check_true_labels(Y)
-    a, b = check_number(a, "a"), check_number(b, "b")
-    n = indicator.shape[0]
+    indicator, unobserved = check_true_labels(Y)
+    n, k = indicator.shape
+    n_labelled = n if unobserved is None else int((unobserved.sum(axis=1) < k).sum())
+    return _propensities(indicator.sum(axis=0), n_labelled, check_number(a, "a"), check_number(b, "b"))
+
+
+def _propensities(counts: Any, n: int, a: float = 0.55, b: float = 1.5) -> Floats:
+    """From the samples of each label."""
     if n < 3:
-        raise ValueError(f"propensities needs at least 3 samples, got {n}. Pass the training labels.")
+        raise ValueError(f"propensities needs at least 3 samples with labels, got {n}. Pass the training labels.")
     c = (np.log(n) - 1) * (b + 1) ** a
-    counts = np.asarray(indicator.sum(axis=0), dtype=np.float64)
-    return np.asarray(1 / (1 + c * (counts + b) ** -a))
+    return np.asarray(1 / (1 + c * (np.asarray(counts, dtype=np.float64) + b) ** -a))
 
 
 def ranking_loss_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`ranking_loss`."""
     n_true = ranking.n_true
     wrong = np.where(ranking.true, ranking.last - ranking.last_among_relevant, 0).sum(axis=1)
-    return mean_of(wrong / np.maximum(n_true * (ranking.true.shape[1] - n_true), 1))
+    return ranking.mean(wrong / np.maximum(n_true * (ranking.n_ranked - n_true), 1))
 
 
 def one_error_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`one_error`."""
     first = ranking.scores == ranking.scores.max(axis=1, keepdims=True)
     shares = (first & ~ranking.true).sum(axis=1) / first.sum(axis=1)
-    return mean_of(np.where(ranking.n_true == 0, 0.0, shares))
+    return ranking.mean(np.where(ranking.n_true == 0, 0.0, shares))
 
 
 def coverage_sums(ranking: Ranking, *, count_from: int) -> SampleSums:
     """Of :func:`coverage`."""
     deepest = np.where(ranking.true, ranking.last, 0).max(axis=1)
-    return mean_of(np.maximum(deepest + count_from - 1, 0).astype(np.float64))
+    return ranking.mean(np.maximum(deepest + count_from - 1, 0).astype(np.float64))
 
 
 def average_precision_sums(ranking: Ranking) -> SampleSums:
     """Of :func:`label_ranking_average_precision`."""
     n_true = ranking.n_true
     shares = np.where(ranking.true, ranking.last_among_relevant / ranking.last, 0).sum(axis=1)
-    return mean_of(np.where(n_true == 0, 1.0, shares / np.maximum(n_true, 1)))
+    return ranking.mean(np.where(n_true == 0, 1.0, shares / np.maximum(n_true, 1)))
 
 
 def precision_at_sums(ranking: Ranking, *, k: int) -> SampleSums:
     """Of :func:`precision_at_k`."""
     included = ranking.mean_weights(np.ones(_check_k(k, ranking)))
-    return mean_of((included * ranking.true).sum(axis=1) / k)
+    return ranking.mean((included * ranking.true).sum(axis=1) / np.minimum(k, ranking.n_ranked))
 
 
 def ndcg_at_sums(ranking: Ranking, *, k: int) -> SampleSums:
@@ -208,13 +242,13 @@ def ndcg_at_sums(ranking: Ranking, *, k: int) -> SampleSums:
     discounts = 1 / np.log2(np.arange(2, _check_k(k, ranking) + 2))
     gain = (ranking.mean_weights(discounts) * ranking.true).sum(axis=1)
     best = np.append(0.0, np.cumsum(discounts))[np.minimum(ranking.n_true, k)]
-    return mean_of(np.where(best == 0, 0.0, gain / np.where(best == 0, 1.0, best)))
+    return ranking.mean(np.where(best == 0, 0.0, gain / np.where(best == 0, 1.0, best)))
 
 
 def propensity_precision_sums(ranking: Ranking, *, k: int, propensities: Any) -> SampleSums:
     """Of :func:`propensity_scored_precision_at_k`."""
     k = _check_k(k, ranking)
-    gains = ranking.true / _check_propensities(propensities, ranking.true)
+    gains = ranking.true / _check_propensities(propensities, ranking.true, ranking.n_samples)
     reached = (ranking.mean_weights(np.ones(k)) * gains).sum(axis=1)
     possible = -np.partition(-gains, k - 1, axis=1)[:, :k].sum(axis=1)
     return SampleSums(np.stack([reached, possible], axis=1), ratio_of_two)
@@ -226,9 +260,9 @@ def _check_k(k: Any, ranking: Ranking) -> int:
     return int(k)
 
 
-def _check_propensities(values: Any, true: Bools) -> Floats:
+def _check_propensities(values: Any, true: Bools, n: int) -> Floats:
     if values is None:
-        return propensities(true)
+        return _propensities(true.sum(axis=0), n)
     checked = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
     if checked.shape != (true.shape[1],) or checked.min() <= 0 or checked.max() > 1:
         raise ValueError(f"propensities must hold one number in (0, 1] for each of the {true.shape[1]} labels.")

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from sdgs.metrics._metric_inputs import Floats, SampleSums, check_fill_value, check_pair, mean_of
+from sdgs.metrics._metric_inputs import Floats, SampleSums, check_fill_value, check_pair, mean_of, ratio_of_two
+
+_ROUNDING = 1e-12  # of sums of weights
 
 
 def hamming_loss(Y_true: Any, Y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -67,41 +69,66 @@ def weighted_f1(Y_true: Any, Y_pred: Any, *, zero_division: float = 0.0, sample_
     return weighted_f1_sums(*check_pair(Y_true, Y_pred), zero_division=zero_division).value(sample_weight)
 
 
-def hamming_sums(true: csr_array, pred: csr_array) -> SampleSums:
+def hamming_sums(true: csr_array, pred: csr_array, unobserved: csr_array | None = None) -> SampleSums:
     """Of :func:`hamming_loss`."""
-    return mean_of(_wrong(true, pred) / true.shape[1])
+    wrong = _wrong(true, pred)
+    if unobserved is None:
+        return mean_of(wrong / true.shape[1])
+    return SampleSums(np.stack([wrong, _n_observed(unobserved)], axis=1).astype(np.float64), ratio_of_two)
 
 
-def subset_accuracy_sums(true: csr_array, pred: csr_array) -> SampleSums:
+def subset_accuracy_sums(true: csr_array, pred: csr_array, unobserved: csr_array | None = None) -> SampleSums:
     """Of :func:`subset_accuracy`."""
-    return mean_of((_wrong(true, pred) == 0).astype(np.float64))
+    return _mean_of_observed((_wrong(true, pred) == 0).astype(np.float64), unobserved)
 
 
-def precision_sums(true: csr_array, pred: csr_array, *, both_empty: float, zero_division: float) -> SampleSums:
+def precision_sums(
+    true: csr_array,
+    pred: csr_array,
+    unobserved: csr_array | None = None,
+    *,
+    both_empty: float,
+    zero_division: float,
+) -> SampleSums:
     """Of :func:`precision`."""
     both, n_true, n_pred = _sizes(true, pred)
-    return mean_of(_ratio(both, n_pred, n_true, both_empty, zero_division))
+    return _mean_of_observed(_ratio(both, n_pred, n_true, both_empty, zero_division), unobserved)
 
 
-def recall_sums(true: csr_array, pred: csr_array, *, both_empty: float, zero_division: float) -> SampleSums:
+def recall_sums(
+    true: csr_array,
+    pred: csr_array,
+    unobserved: csr_array | None = None,
+    *,
+    both_empty: float,
+    zero_division: float,
+) -> SampleSums:
     """Of :func:`recall`."""
     both, n_true, n_pred = _sizes(true, pred)
-    return mean_of(_ratio(both, n_true, n_pred, both_empty, zero_division))
+    return _mean_of_observed(_ratio(both, n_true, n_pred, both_empty, zero_division), unobserved)
 
 
-def f1_sums(true: csr_array, pred: csr_array, *, both_empty: float) -> SampleSums:
+def f1_sums(true: csr_array, pred: csr_array, unobserved: csr_array | None = None, *, both_empty: float) -> SampleSums:
     """Of :func:`f1`."""
     both, n_true, n_pred = _sizes(true, pred)
-    return mean_of(_ratio(2 * both, n_true + n_pred, 0 * both, both_empty, 0.0))
+    return _mean_of_observed(_ratio(2 * both, n_true + n_pred, 0 * both, both_empty, 0.0), unobserved)
 
 
-def accuracy_sums(true: csr_array, pred: csr_array, *, both_empty: float) -> SampleSums:
+def accuracy_sums(
+    true: csr_array, pred: csr_array, unobserved: csr_array | None = None, *, both_empty: float
+) -> SampleSums:
     """Of :func:`accuracy`."""
     both, n_true, n_pred = _sizes(true, pred)
-    return mean_of(_ratio(both, n_true + n_pred - both, 0 * both, both_empty, 0.0))
+    return _mean_of_observed(_ratio(both, n_true + n_pred - both, 0 * both, both_empty, 0.0), unobserved)
 
 
-def micro_f1_sums(true: csr_array, pred: csr_array, *, zero_division: float) -> SampleSums:
+def micro_f1_sums(
+    true: csr_array,
+    pred: csr_array,
+    unobserved: csr_array | None = None,  # noqa: ARG001
+    *,
+    zero_division: float,
+) -> SampleSums:
     """Of :func:`micro_f1`."""
     fill = check_fill_value(zero_division, "zero_division")
     both, n_true, n_pred = _sizes(true, pred)
@@ -109,31 +136,57 @@ def micro_f1_sums(true: csr_array, pred: csr_array, *, zero_division: float) -> 
     return SampleSums(terms, lambda sums: np.where(sums[:, 1] == 0, fill, sums[:, 0] / sums[:, 1]))
 
 
-def macro_f1_sums(true: csr_array, pred: csr_array, *, zero_division: float) -> SampleSums:
+def macro_f1_sums(
+    true: csr_array, pred: csr_array, unobserved: csr_array | None = None, *, zero_division: float
+) -> SampleSums:
     """Of :func:`macro_f1`."""
-    return _label_f1_sums(true, pred, zero_division, lambda _, n_pred: np.ones_like(n_pred))
+    return _label_f1_sums(true, pred, unobserved, zero_division, lambda _, n_pred: np.ones_like(n_pred))
 
 
-def weighted_f1_sums(true: csr_array, pred: csr_array, *, zero_division: float) -> SampleSums:
+def weighted_f1_sums(
+    true: csr_array, pred: csr_array, unobserved: csr_array | None = None, *, zero_division: float
+) -> SampleSums:
     """Of :func:`weighted_f1`."""
-    return _label_f1_sums(true, pred, zero_division, lambda n_true, _: n_true)
+    return _label_f1_sums(true, pred, unobserved, zero_division, lambda n_true, _: n_true)
 
 
-def _label_f1_sums(true: csr_array, pred: csr_array, zero_division: float, label_weights: Any) -> SampleSums:
-    """The weighted mean of F1 over labels; if all weights are 0, the mean, as in scikit-learn."""
-    fill = check_fill_value(zero_division, "zero_division")
+def _label_f1_sums(
+    true: csr_array, pred: csr_array, unobserved: csr_array | None, zero_division: float, label_weights: Any
+) -> SampleSums:
+    """The weighted mean of F1 over labels; if all weights are 0, the mean, as in scikit-learn.
+
+    Labels that no sample has observed are left out.
+    """
+    fill, k = check_fill_value(zero_division, "zero_division"), true.shape[1]
 
     def combine(sums: Floats) -> Floats:
-        both, n_true, n_pred = np.split(sums, 3, axis=1)
+        both, n_true, n_pred = (sums[:, start : start + k] for start in (0, k, 2 * k))
         size = n_true + n_pred
         values = np.where(size == 0, fill, 2 * both / size)
+        if unobserved is not None:
+            n_unobserved, n_samples = sums[:, 3 * k : 4 * k], sums[:, 4 * k :]
+            values[n_unobserved >= (1 - _ROUNDING) * n_samples] = np.nan
         defined = ~np.isnan(values)
         weights = defined * label_weights(n_true, n_pred)
         weights = np.where(weights.sum(axis=1, keepdims=True) == 0, defined, weights)
         means: Floats = (weights * np.nan_to_num(values)).sum(axis=1) / weights.sum(axis=1)
         return means
 
-    return SampleSums(csr_array(hstack([true.multiply(pred), true, pred], format="csr"), dtype=np.float64), combine)
+    terms = [true.multiply(pred), true, pred]
+    if unobserved is not None:
+        terms += [unobserved, np.ones((true.shape[0], 1))]
+    return SampleSums(csr_array(hstack(terms, format="csr"), dtype=np.float64), combine)
+
+
+def _mean_of_observed(values: Floats, unobserved: csr_array | None) -> SampleSums:
+    """The mean of one value per sample, of those with an observed label."""
+    return mean_of(values if unobserved is None else np.where(_n_observed(unobserved) == 0, np.nan, values))
+
+
+def _n_observed(unobserved: csr_array) -> NDArray[Any]:
+    """The number of observed labels of each sample."""
+    n_observed: NDArray[Any] = unobserved.shape[1] - unobserved.sum(axis=1)
+    return n_observed
 
 
 def _wrong(true: csr_array, pred: csr_array) -> NDArray[Any]:
