@@ -125,15 +125,21 @@ def accuracy_sums(
 def micro_f1_sums(
     true: csr_array,
     pred: csr_array,
-    unobserved: csr_array | None = None,  # noqa: ARG001
+    unobserved: csr_array | None = None,
     *,
     zero_division: float,
 ) -> SampleSums:
     """Of :func:`micro_f1`."""
     fill = check_fill_value(zero_division, "zero_division")
     both, n_true, n_pred = _sizes(true, pred)
-    terms = np.stack([2.0 * both, n_true + n_pred], axis=1)
-    return SampleSums(terms, lambda sums: np.where(sums[:, 1] == 0, fill, sums[:, 0] / sums[:, 1]))
+    n_observed = np.ones_like(both) if unobserved is None else _n_observed(unobserved)
+    terms = np.stack([2.0 * both, n_true + n_pred, n_observed], axis=1)
+
+    def combine(sums: Floats) -> Floats:
+        empty = np.where(sums[:, 2] == 0, np.nan, fill)
+        return np.where(sums[:, 1] == 0, empty, sums[:, 0] / sums[:, 1])
+
+    return SampleSums(terms, combine)
 
 
 def macro_f1_sums(
