@@ -132,14 +132,13 @@ def micro_f1_sums(
     """Of :func:`micro_f1`."""
     fill = check_fill_value(zero_division, "zero_division")
     both, n_true, n_pred = _sizes(true, pred)
-    n_observed = np.ones_like(both) if unobserved is None else _n_observed(unobserved)
-    terms = np.stack([2.0 * both, n_true + n_pred, n_observed], axis=1)
+    columns = [2.0 * both, n_true + n_pred] + ([] if unobserved is None else [_n_observed(unobserved)])
 
     def combine(sums: Floats) -> Floats:
-        empty = np.where(sums[:, 2] == 0, np.nan, fill)
+        empty = fill if unobserved is None else np.where(sums[:, 2] == 0, np.nan, fill)
         return np.where(sums[:, 1] == 0, empty, sums[:, 0] / sums[:, 1])
 
-    return SampleSums(terms, combine)
+    return SampleSums(np.stack(columns, axis=1), combine)
 
 
 def macro_f1_sums(
