@@ -311,3 +311,21 @@ def test_lists_of_labels_are_split_as_their_matrix():
     cv = MultilabelStratifiedKFold(4, random_state=0)
     for of_lists, of_matrix in zip(cv.split(np.zeros((40, 1)), y), cv.split(np.zeros((40, 1)), Y), strict=True):
         np.testing.assert_array_equal(of_lists[1], of_matrix[1])
+
+
+def test_unobserved_labels_count_as_labels_that_samples_lack():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((60, 4)) < 0.3).astype(float)
+    zeros = Y.copy()
+    mask = rng.random(Y.shape) < 0.2
+    Y[mask], zeros[mask] = np.nan, 0
+    stored = csr_array(np.nan_to_num(Y)) + csr_array(mask.astype(float)) * np.nan
+    cv = MultilabelStratifiedKFold(3, random_state=0)
+    expected = list(cv.split(zeros, zeros))
+    for labels in (Y, pd.DataFrame(Y), pd.DataFrame(Y).astype("Int64"), stored):
+        for (train, test), (expected_train, expected_test) in zip(cv.split(Y, labels), expected, strict=True):
+            np.testing.assert_array_equal(train, expected_train)
+            np.testing.assert_array_equal(test, expected_test)
+        assert fold_quality(labels, expected) == fold_quality(zeros, expected)
+    with pytest.raises(ValueError, match="contains NaN"):
+        next(cv.split(Y, Y[:, 0]))  # classes

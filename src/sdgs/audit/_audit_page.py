@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import to_host
 from sdgs._utils._templates import template
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_features, check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.audit._differing_duplicates import DifferingDuplicates
@@ -48,7 +49,7 @@ def write_audit_page(
     X : array-like, sparse or DataFrame of shape (n, p)
         The samples whose row numbers both have.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
-        Their given labels.
+        Their given labels; NaN where a label is unobserved.
     path : str or Path
         File to write, such as ``labels.html``.
     feature_names : array-like of shape (p,), optional
@@ -68,7 +69,7 @@ def write_audit_page(
     columns = getattr(X, "columns", None) if feature_names is None else feature_names
     X = check_features(X, missing=True)
     X = X if issparse(X) else to_host(X)
-    given = check_labels(Y, n_samples=X.shape[0], some_positive=False).tocsr()
+    given = check_labels(split_unobserved(Y)[0], n_samples=X.shape[0], some_positive=False).tocsr()
     if given.shape[1] != suspicious.label_names.size:
         raise ValueError(f"Y must have one column for each of the {suspicious.label_names.size} labels.")
     if any(len(column) != X.shape[0] for column in (cells or {}).values()):

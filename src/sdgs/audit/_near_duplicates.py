@@ -10,8 +10,10 @@ from scipy.sparse import csr_array, issparse
 from sdgs._utils._array_api import to_host
 from sdgs._utils._row_norms import unit_rows
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_features, check_labels, check_names, check_number
 from sdgs.audit._differing_duplicates import DifferingDuplicates
+from sdgs.audit._label_sets import LabelSets
 from sdgs.selection._defaults import MAX_DUPLICATE_DISTANCE, MAX_ZERO_DISTANCE, MOSTLY_ZERO_SHARE
 
 _BLOCK_ROWS = 1024  # that are compared with as many others at a time
@@ -39,6 +41,7 @@ def find_differing_duplicates(
         NaN is a missing entry. Two samples are compared by the features that are observed in both, if these are at
         least half of all.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
+        NaN is an unobserved label, in which samples do not differ.
     max_distance : float, default=0.1
         The largest distance of near-duplicates; 0 for copies alone. The distance is Euclidean, relative to the root
         mean square distance of two samples. Features are compared in standard deviations, or if fewer than a quarter of
@@ -67,19 +70,22 @@ def find_differing_duplicates(
     X = check_features(X, missing=True)
     X = X if issparse(X) else to_host(X)
     n = X.shape[0]
-    labels = check_labels(Y, n_samples=n, some_positive=False).tocsr()
+    known, unobserved = split_unobserved(Y)
+    labels = check_labels(known, n_samples=n, some_positive=False).tocsr()
+    sets = LabelSets(labels, None if unobserved is None else csr_array(unobserved))
     samples = comparable_samples(X)
-    pairs = _nearest_pairs(samples, _label_set_numbers(labels), max_distance)
+    pairs = _nearest_pairs(samples, sets, max_distance)
     distances = samples.distances(pairs)
     near = distances <= max_distance
     pairs, distances = pairs[near], distances[near]
     order = np.lexsort((pairs[:, 1], pairs[:, 0], distances))
     pairs, distances = pairs[order], distances[order]
+    first, second = pairs.T
     return DifferingDuplicates(
         rows=pairs,
         distance=distances,
-        first_labels=csr_array(labels[pairs[:, 0]]),
-        second_labels=csr_array(labels[pairs[:, 1]]),
+        first_labels=sets.known_of(first, second),
+        second_labels=sets.known_of(second, first),
         n_samples=n,
         label_names=check_names(columns, "label_names", labels.shape[1], range(labels.shape[1])),
         sample_names=check_names(names, "sample_names", n, range(n))[pairs],
@@ -165,9 +171,9 @@ def _standardised(X: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(Z[:, varies] / spread[varies])
 
 
-def _nearest_pairs(samples: ComparableSamples, sets: NDArray[np.intp], max_distance: float) -> NDArray[np.intp]:
+def _nearest_pairs(samples: ComparableSamples, sets: LabelSets, max_distance: float) -> NDArray[np.intp]:
     """Pairs (i, j), i < j, of each sample with the nearest one that has another label set, if that is near."""
-    n = len(sets)
+    n = samples.values.shape[0]
     order, radii = _by_distance_from_mean(samples)
     limit = max_distance * samples.usual + MAX_ZERO_DISTANCE * (samples.usual + radii.max(initial=0))
     nearest, partner = np.full(n, limit**2), np.full(n, -1)
@@ -178,7 +184,7 @@ def _nearest_pairs(samples: ComparableSamples, sets: NDArray[np.intp], max_dista
         for other_start in range(start, end, _BLOCK_ROWS):
             others = order[other_start : other_start + _BLOCK_ROWS]
             squared = samples.squared_distances(rows, others)
-            squared[sets[rows][:, None] == sets[others][None, :]] = np.inf
+            squared[sets.agree(rows, others)] = np.inf
             for of, by, axis in ((rows, others, 1), (others, rows, 0)):
                 best = squared.argmin(axis=axis)
                 values = np.take_along_axis(squared, np.expand_dims(best, axis), axis=axis).ravel()
@@ -199,14 +205,6 @@ def _by_distance_from_mean(samples: ComparableSamples) -> tuple[NDArray[np.intp]
     radii = np.sqrt(np.maximum(np.asarray(squared), 0))
     order = np.argsort(radii, kind="stable")
     return order, radii[order]
-
-
-def _label_set_numbers(labels: csr_array) -> NDArray[np.intp]:
-    """A number for each sample, equal for equal label sets."""
-    numbers: dict[bytes, int] = {}
-    indices = labels.indices.astype(np.int64)
-    sets = (indices[start:end].tobytes() for start, end in zip(labels.indptr[:-1], labels.indptr[1:], strict=True))
-    return np.array([numbers.setdefault(label_set, len(numbers)) for label_set in sets], dtype=np.intp)
 
 
 def _squares(A: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs.audit._suspicious_labels import SuspiciousLabels
 from sdgs.selection._defaults import LEAST_PROBABLE_SHARE, LIKELY_MISSING
@@ -28,12 +29,13 @@ def rank_suspicious_labels(
     Parameters
     ----------
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
-        The given labels.
+        The given labels; NaN where a label is unobserved. Such a pair has nothing that could be a mistake, and is not
+        returned.
     probabilities : array-like of shape (n, k)
         The probability of each label, from a model that was not fitted to the sample, by any method. Best calibrated.
     n_pairs : int, "auto" or None, default="auto"
         How many pairs to return, the highest scores first. ``"auto"``: as many given labels as are probably wrong (see
-        Notes), and the labels that are not given and have a probability of at least 0.8. None: all n * k pairs.
+        Notes), and the labels that are not given and have a probability of at least 0.8. None: all pairs.
     one_label : bool, default=False
         Whether each sample has exactly one label, as for a 1-D target. Then the pairs are those of the given labels,
         and the most probable label of the sample is suggested in its place.
@@ -51,7 +53,8 @@ def rank_suspicious_labels(
     No method can tell a mistake from a sample that the model does not understand, so the number of wrong labels is an
     estimate from above. It assumes that mistakes hit all samples alike: of the quarter of the samples for which a label
     is least probable, hardly any should have it. With r the share that has it all the same, a label that n - c samples
-    do not have is wrong in about r (n - c) of the c samples that have it. There is no such estimate for missing labels,
+    do not have is wrong in about r (n - c) of the c samples that have it; n counts the samples of which the label is
+    observed. There is no such estimate for missing labels,
     because a label that a sample should have is seldom certain.
 
     Examples
@@ -67,7 +70,8 @@ def rank_suspicious_labels(
     P = np.asarray(probabilities, dtype=np.float64)
     if P.ndim != 2:
         raise ValueError(f"probabilities must be a matrix with one column per label, got {P.ndim} dimension(s).")
-    given = np.asarray(check_labels(Y, n_samples=len(P), some_positive=False).toarray(), dtype=bool)
+    labels, unobserved = split_unobserved(Y)
+    given = np.asarray(check_labels(labels, n_samples=len(P), some_positive=False).toarray(), dtype=bool)
     if given.shape != P.shape:
         raise ValueError(f"Y and probabilities must have the same shape, got {given.shape} and {P.shape}.")
     if not ((P >= 0) & (P <= 1)).all():  # also False for NaN
@@ -82,6 +86,7 @@ def rank_suspicious_labels(
     return _rank_labels(
         given,
         P,
+        None if unobserved is None else ~unobserved.toarray(),
         n_pairs,
         one_label=one_label,
         label_names=check_names(names, "label_names", k, range(k)),
@@ -92,6 +97,7 @@ def rank_suspicious_labels(
 def _rank_labels(
     given: NDArray[np.bool_],
     P: NDArray[np.float64],
+    observed: NDArray[np.bool_] | None,
     n_pairs: Any,
     *,
     one_label: bool,
@@ -101,10 +107,15 @@ def _rank_labels(
     """:func:`rank_suspicious_labels` without validation."""
     n, k = P.shape
     scores = np.where(given, 1 - P, P).ravel()
-    candidates = np.flatnonzero(given) if one_label else np.arange(n * k)
+    if one_label:
+        candidates = np.flatnonzero(given)
+    else:
+        candidates = np.arange(n * k) if observed is None else np.flatnonzero(observed)
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
-    n_wrong = estimate_wrong_labels(given, P)
+    n_wrong = estimate_wrong_labels(given, P, observed)
     likely_missing = ~given & (P >= LIKELY_MISSING) & (not one_label)
+    if observed is not None:
+        likely_missing &= observed
     if n_pairs == "auto":
         is_given = given.ravel()[order]
         order = order[(is_given & (np.cumsum(is_given) <= n_wrong)) | likely_missing.ravel()[order]]
@@ -126,12 +137,15 @@ def _rank_labels(
     )
 
 
-def estimate_wrong_labels(given: NDArray[np.bool_], P: NDArray[np.float64]) -> int:
+def estimate_wrong_labels(
+    given: NDArray[np.bool_], P: NDArray[np.float64], observed: NDArray[np.bool_] | None = None
+) -> int:
     """How many given labels are probably wrong: see the notes of :func:`rank_suspicious_labels`."""
-    n, counts, total = len(given), given.sum(axis=0), 0.0
-    n_least = max(int(LEAST_PROBABLE_SHARE * n), 1)
+    counts, total = given.sum(axis=0), 0.0
     for label in np.flatnonzero(counts):
-        p = P[:, label]
-        rate = given[p <= np.partition(p, n_least - 1)[n_least - 1], label].mean()
-        total += min(rate * (n - counts[label]), counts[label])
+        rows = slice(None) if observed is None else observed[:, label]
+        p, is_given = P[rows, label], given[rows, label]
+        n_least = max(int(LEAST_PROBABLE_SHARE * p.size), 1)
+        rate = is_given[p <= np.partition(p, n_least - 1)[n_least - 1]].mean()
+        total += min(rate * (p.size - counts[label]), counts[label])
     return round(total)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._label_collections import as_label_matrix
 from sdgs._utils._last_step import label_names_of
-from sdgs._utils._validation import check_labels, is_data_frame
+from sdgs._utils._unobserved_labels import check_observed_labels
+from sdgs._utils._validation import is_data_frame
 from sdgs.audit._rank_labels import rank_suspicious_labels
 from sdgs.audit._suspicious_labels import SuspiciousLabels
 from sdgs.estimators._base import reads_by_ridge
@@ -59,7 +60,7 @@ class AuditingMixin:
         X : array-like, sparse or DataFrame of shape (n, p), optional
             Samples that the model was *not* fitted to, which would confirm the labels that it has learnt.
         y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,), optional
-            Their labels, in any form that ``fit`` accepts.
+            Their labels, in any form that ``fit`` accepts. Unobserved labels (NaN) are not checked.
         n_pairs : int, "auto" or None, default="auto"
             How many pairs of a sample and a label to return, the most suspicious first. ``"auto"``: as many given
             labels as are probably wrong, and the labels that are not given and have a probability of at least 0.8;
@@ -92,15 +93,16 @@ class AuditingMixin:
         )
         return replace(suspicious, rows=rows[suspicious.rows])
 
-    def _training_labels(self: Any) -> tuple[NDArray[np.bool_], NDArray[np.float32], NDArray[np.intp]]:
+    def _training_labels(self: Any) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.intp]]:
         """The given labels and the probabilities of training samples, and which samples these are."""
         if self._out_of_fold is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
         rows = self._out_of_fold.rows
-        return self.decomposition_.labels_of(rows), self._out_of_fold.probabilities, rows
+        given = self._out_of_fold.hide_unobserved(self.decomposition_.labels_of(rows))
+        return given, self._out_of_fold.probabilities, rows
 
-    def _given_labels(self: Any, y: Any, n_samples: int) -> NDArray[np.bool_]:
-        """A target in the form of that of ``fit`` as a label matrix."""
+    def _given_labels(self: Any, y: Any, n_samples: int) -> NDArray[Any]:
+        """A target in the form of that of ``fit`` as a label matrix, with NaN if labels are unobserved."""
         k, y = len(self.components_), as_label_matrix(y, self.classes_)
         if self._is_multiclass and np.ndim(y) == 1 and not issparse(y):
             classes = to_host(y) if is_dispatched(y) else np.asarray(y)
@@ -110,7 +112,7 @@ class AuditingMixin:
                 raise ValueError(f"y has the class {unknown!r}, which was not in the y that the model was fitted to.")
         if is_data_frame(y) and self._label_columns is not None and list(y.columns) != list(self.classes_):
             raise ValueError("y must have the columns of the y that the model was fitted to, in the same order.")
-        given = np.asarray(check_labels(y, n_samples=n_samples, name="y", some_positive=False).toarray(), dtype=bool)
+        given = check_observed_labels(y, n_samples=n_samples, name="y", some_positive=False).toarray()
         if given.shape[1] != k:
             raise ValueError(f"y must have one column for each of the {k} labels, got {given.shape[1]}.")
         return given

@@ -183,7 +183,9 @@ class SDGSModel(
         scores = np.mean([result.scores for result in results], axis=0)
         self._calibration = fit_calibration(scores, Y, sample_weight=sample_weight, propensity=context.propensity)
         log_odds = self._calibration.log_odds(scores)
-        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), rows)
+        self._out_of_fold = OutOfFold(
+            self._probabilities(log_odds).astype(np.float32), rows, np.flatnonzero(np.isnan(Y))
+        )
         self._decision = make_decision(
             self.decision,
             self.metric,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_labels
 
 
@@ -42,7 +43,7 @@ def fold_quality(Y: Any, test_folds: Any) -> FoldQuality:
     Parameters
     ----------
     Y : {array-like, sparse matrix, DataFrame} of shape (n, k)
-        Labels, 0 or 1.
+        Labels, 0 or 1, and NaN for unobserved ones, which count as 0.
     test_folds : iterable
         The rows of each fold, or the pairs (train, test) of a splitter.
 
@@ -56,7 +57,7 @@ def fold_quality(Y: Any, test_folds: Any) -> FoldQuality:
     >>> fold_quality([[1, 0], [1, 1], [0, 0], [0, 0]], [[0, 2], [1, 3]])
     FoldQuality(label_distribution=0.25, fold_size=0.0, folds_lacking_labels=1, labels_lacking_in_folds=1)
     """
-    indicator = check_labels(Y, some_positive=False).tocsr()
+    indicator = check_labels(split_unobserved(Y)[0], some_positive=False).tocsr()
     rows = [np.asarray(fold[1] if isinstance(fold, tuple) else fold) for fold in test_folds]
     if not rows or not all(fold.size for fold in rows):
         raise ValueError("test_folds must hold at least one fold, and each fold at least one row.")

@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length, check_random_
 from sklearn.utils.multiclass import type_of_target
 
 from sdgs._utils._label_collections import binarize_label_lists, has_label_lists
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_seed, is_data_frame
 from sdgs.model_selection._stratify import stratify
 
@@ -95,7 +96,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         X : array-like of shape (n, p)
             Samples, of which only the number is used.
         y : {array-like, sparse matrix, DataFrame} of shape (n, k) or (n,)
-            Labels, 0 or 1; or with one dimension, classes.
+            Labels, 0 or 1, and NaN for unobserved ones, which count as 0; or with one dimension, classes.
         groups : array-like of shape (n,), optional
             Samples with the same value stay together.
 
@@ -175,7 +176,7 @@ class RepeatedMultilabelStratifiedKFold(BaseCrossValidator):
         X : array-like of shape (n, p)
             Samples, of which only the number is used.
         y : {array-like, sparse matrix, DataFrame} of shape (n, k) or (n,)
-            Labels, 0 or 1; or with one dimension, classes.
+            Labels, 0 or 1, and NaN for unobserved ones, which count as 0; or with one dimension, classes.
         groups : array-like of shape (n,), optional
             Samples with the same value stay together.
 
@@ -252,7 +253,7 @@ class MultilabelStratifiedShuffleSplit(BaseShuffleSplit):
         X : array-like of shape (n, p)
             Samples, of which only the number is used.
         y : {array-like, sparse matrix, DataFrame} of shape (n, k) or (n,)
-            Labels, 0 or 1; or with one dimension, classes.
+            Labels, 0 or 1, and NaN for unobserved ones, which count as 0; or with one dimension, classes.
         groups : array-like of shape (n,), optional
             Samples with the same value stay together.
 
@@ -297,7 +298,7 @@ def multilabel_train_test_split(
     *arrays : indexables of the same length
         Lists, arrays, sparse matrices or DataFrames.
     stratify : {array-like, sparse matrix, DataFrame} of shape (n, k) or (n,)
-        Labels, 0 or 1; or with one dimension, classes.
+        Labels, 0 or 1, and NaN for unobserved ones, which count as 0; or with one dimension, classes.
     groups : array-like of shape (n,), optional
         Samples with the same value stay together.
     test_size : float or int, optional
@@ -344,7 +345,10 @@ def _is_classes(y: Any) -> bool:
 
 
 def _labels(y: Any) -> csr_array:
-    """The labels as boolean CSR with sorted indices; classes become one label per class."""
+    """The labels as boolean CSR with sorted indices; classes become one label per class.
+
+    Samples do not count as having a label that is unobserved.
+    """
     if _is_classes(y):
         kind = type_of_target(y)
         if kind not in ("binary", "multiclass"):
@@ -353,7 +357,7 @@ def _labels(y: Any) -> csr_array:
         return csr_array((np.ones(codes.size, dtype=bool), (np.arange(codes.size), codes)), (codes.size, classes.size))
     if has_label_lists(y):
         return binarize_label_lists(y, "y")[0]
-    Y = csr_array(check_labels(y, name="y", some_positive=False))
+    Y = csr_array(check_labels(split_unobserved(y, "y")[0], name="y", some_positive=False))
     Y.sort_indices()
     return Y
 

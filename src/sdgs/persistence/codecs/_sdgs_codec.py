@@ -44,6 +44,8 @@ def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dic
             arrays[f"{prefix}thresholds"] = decision.thresholds
         arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
         arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
+        if model._out_of_fold.unobserved.size:
+            arrays[f"{prefix}out_of_fold.unobserved"] = model._out_of_fold.unobserved.astype(np.int64, copy=False)
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
     if model.encoder_ is not None:
@@ -134,4 +136,9 @@ def _decode_out_of_fold(n: int, k: int, prefix: str, arrays: CheckedArrays) -> O
     P = arrays.take(f"{prefix}out_of_fold.probabilities", "f", rows.size, k)
     if P.dtype != np.float32 or P.min() < 0 or P.max() > 1:
         raise ValueError("out_of_fold.probabilities must be float32, between 0 and 1.")
-    return OutOfFold(P, rows.astype(np.intp, copy=False))
+    name, unobserved = f"{prefix}out_of_fold.unobserved", np.empty(0, dtype=np.intp)
+    if arrays.has(name):
+        unobserved = arrays.indices(name, P.size).astype(np.intp, copy=False)
+        if unobserved.size == 0 or (np.diff(unobserved) <= 0).any():
+            raise ValueError("out_of_fold.unobserved must be ascending, and at least one.")
+    return OutOfFold(P, rows.astype(np.intp, copy=False), unobserved)
