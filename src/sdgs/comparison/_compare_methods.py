@@ -11,11 +11,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import indexable
 
+from sdgs._utils._unobserved_labels import check_observed_labels, known_positives
 from sdgs._utils._validation import (
     check_choice,
     check_features,
     check_int,
-    check_labels,
     check_n_jobs,
     check_names,
     check_seed,
@@ -28,8 +28,10 @@ from sdgs.comparison._default_methods import (
     Settings,
     choose_default_methods,
     data_size,
+    label_notes,
     preprocessing,
     table_note,
+    takes_labels,
 )
 from sdgs.comparison._evaluation import Record
 from sdgs.comparison._execution import Progress, Task, run_tasks
@@ -67,7 +69,9 @@ def compare(
         Samples; NaN where a value is missing. Columns of a table may be text, categories and dates. With ``methods`` as
         a dict whatever these classifiers take.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
-        Their labels.
+        Their labels. NaN is an unobserved label, which the measures leave out. Methods that cannot be fitted to such
+        labels, because scikit-learn's tag ``target_tags.allow_nan`` of theirs is not set, are left out; in a dict they
+        are an error.
     methods : "default", list of str, or dict of str to classifier, default="default"
         ``"default"``: see :func:`sdgs.comparison.default_methods`; methods for which a fit is estimated to take longer
         than ten minutes are left out, and named in the result. A list of their names: these, however long they take;
@@ -146,7 +150,7 @@ def compare(
         n_features=p,
         n_labels=len(names),
         label_names=names,
-        label_counts=np.asarray(data.labels.sum(axis=0), dtype=np.int64).ravel(),
+        label_counts=np.asarray(known_positives(data.labels).sum(axis=0), dtype=np.int64).ravel(),
         n_splits=cv,
         n_repeats=n_repeats,
         random_state=seed,
@@ -168,6 +172,7 @@ def default_methods(
     ----------
     X : array-like, sparse, DataFrame or dict of columns, of n samples
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1
+        With unobserved labels (NaN), only methods that take them.
     encode : "auto", TableEncoder or None, default="auto"
         As of :func:`sdgs.compare`.
     metric : str, default="f1"
@@ -189,7 +194,7 @@ def _check_data(X: Any, Y: Any, encode: Any, *, are_given: bool) -> ComparedData
     """Validated data. Samples for given classifiers are passed on as they are."""
     encoder = None if are_given else encoder_for(X, encode)
     X = as_rows(X) if are_given or encoder is not None else check_features(*indexable(X), missing=True)
-    labels = check_labels(Y, n_samples=n_rows(X))
+    labels = check_observed_labels(Y, n_samples=n_rows(X))
     return ComparedData(X, csr_array(labels), issparse(Y), encoder)
 
 
@@ -212,8 +217,14 @@ def _estimators(
                 raise ValueError(f"methods[{name!r}] must be a classifier with scikit-learn's interface.")
         if not methods:
             raise ValueError("methods must not be empty.")
+        unsuitable = [name for name, estimator in methods.items() if not takes_labels(estimator, data.labels)]
+        if unsuitable:
+            raise ValueError(
+                f"Y has unobserved labels (NaN), which these methods do not take: {', '.join(unsuitable)}. Leave out "
+                "the methods, or the samples whose labels are not all observed."
+            )
         costs = dict.fromkeys(methods, 1.0)
-        return dict(methods), {name: name for name in methods}, costs, {}, (), n_columns(data.X)
+        return dict(methods), {name: name for name in methods}, costs, {}, label_notes(data.labels), n_columns(data.X)
     encoder, X = data.encoder, data.X
     if encoder is not None:
         X = encoder.fit_transform(X)
@@ -224,12 +235,17 @@ def _estimators(
     names = sorted(names, key=lambda name: seconds[name])
     settings = Settings(size, metric if metric in TARGET_METRICS else "f1", seed)
     estimators = {name: DEFAULT_METHODS[name].build(settings) for name in names}
-    notes = preprocessing(size)
+    unsuitable = [name for name, estimator in estimators.items() if not takes_labels(estimator, data.labels)]
+    estimators = {name: estimator for name, estimator in estimators.items() if name not in unsuitable}
+    left_out |= {DEFAULT_METHODS[name].title: "it takes no unobserved labels." for name in unsuitable}
+    if not estimators:
+        raise ValueError(f"Y has unobserved labels (NaN), which {', '.join(unsuitable)} cannot be fitted to. Add sdgs.")
+    notes = (*preprocessing(size), *label_notes(data.labels))
     if encoder is not None:
         estimators = {name: make_pipeline(clone(encoder), estimator) for name, estimator in estimators.items()}
         notes = (table_note(size), *notes)
-    titles = {name: DEFAULT_METHODS[name].title for name in names}
-    return estimators, titles, {name: seconds[name] for name in names}, left_out, notes, size.n_features
+    titles = {name: DEFAULT_METHODS[name].title for name in estimators}
+    return estimators, titles, {name: seconds[name] for name in estimators}, left_out, notes, size.n_features
 
 
 def _is_classifier(estimator: Any) -> bool:

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from sdgs._utils._unobserved_labels import has_unobserved
 from sdgs._utils._validation import check_choice, is_data_frame
 from sdgs.preprocessing import TableEncoder
 from sdgs.preprocessing._input_table import as_objects, columns_to_encode, is_table
@@ -17,6 +18,8 @@ from sdgs.preprocessing._input_table import as_objects, columns_to_encode, is_ta
 @dataclass(frozen=True, eq=False)
 class ComparedData:
     """Samples (n, p) of any kind that has rows, and their labels, which methods get dense, or as CSR if ``sparse``.
+
+    Labels are boolean, or float64 with a stored NaN where they are unobserved.
 
     ``X`` may be a dict of columns; ``encoder`` is not fitted, and None if the methods take the samples as they are.
     """
@@ -31,7 +34,8 @@ class ComparedData:
 
         That would be a target of one class per sample.
         """
-        part = self.labels[rows].astype(np.int8)
+        part = self.labels[rows]
+        part = part if has_unobserved(part) else part.astype(np.int8)
         return part if self.sparse or part.shape[1] == 1 else part.toarray()
 
 

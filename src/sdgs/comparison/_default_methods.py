@@ -12,7 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils import get_tags
 
+from sdgs._utils._last_step import last_step
+from sdgs._utils._unobserved_labels import has_unobserved, known_positives
 from sdgs._utils._validation import has_missing
 from sdgs.comparison._fit_times import FIT_SECONDS, DataSize
 from sdgs.estimators._averaging_classifier import AveragingClassifier
@@ -27,8 +30,8 @@ _N_CHAINS = 10
 
 
 def data_size(X: Any, labels: Any) -> DataSize:
-    """The sizes of samples (n, p) and their label matrix (n, k), sparse and boolean."""
-    rows = csr_array(labels)
+    """The sizes of samples (n, p) and their label matrix (n, k), sparse; unobserved labels count as 0."""
+    rows = csr_array(known_positives(labels))
     rows.sort_indices()
     label_sets = {rows.indices[start:end].tobytes() for start, end in zip(rows.indptr, rows.indptr[1:], strict=False)}
     n_entries = int(np.count_nonzero(X.data if issparse(X) else X))
@@ -125,6 +128,21 @@ def choose_default_methods(size: DataSize) -> tuple[list[str], dict[str, str]]:
                 f"one fit would take about {_duration(seconds)}. To compare it all the same, name it: {name}"
             )
     return chosen, left_out
+
+
+def takes_labels(estimator: Any, labels: Any) -> bool:
+    """Whether a method can be fitted to labels (sparse), of which some may be unobserved."""
+    tags = get_tags(last_step(estimator)).target_tags
+    return not has_unobserved(labels) or bool(getattr(tags, "allow_nan", False))
+
+
+def label_notes(labels: Any) -> tuple[str, ...]:
+    """How many labels are unobserved, in a sentence; nothing if none is."""
+    if not has_unobserved(labels):
+        return ()
+    n_unobserved = int(np.isnan(labels.data).sum())
+    share = 100 * n_unobserved / (labels.shape[0] * labels.shape[1])
+    return (f"{n_unobserved:,} labels ({share:.1f} %) are unobserved: no measure counts them as true or as false.",)
 
 
 def _duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgs import metrics
 from sdgs._utils._text import one_line
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_labels
 from sdgs.comparison._compared_data import ComparedData, take_rows
 from sdgs.comparison._splits import Split
@@ -58,7 +59,9 @@ def _measure(data: ComparedData, model: Any, train: Any, test: Any) -> Record:
     found = check_labels(predicted, n_samples=test.size, name="the prediction", some_positive=False)
     if found.shape != true.shape:
         raise ValueError(f"the prediction has {found.shape[1]} columns for {true.shape[1]} labels.")
-    counts: Mapping[str, Any] = {"both": true.multiply(found), "samples": true, "predicted": found}
+    known, unobserved = split_unobserved(true)
+    known_found = found if unobserved is None else found > found.multiply(unobserved)
+    counts: Mapping[str, Any] = {"both": known.multiply(known_found), "samples": known, "predicted": known_found}
     scores = _scores(model, X_test, true.shape[1])
     propensities = metrics.propensities(data.labels[train])
     return {

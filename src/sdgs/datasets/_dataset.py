@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs.datasets._errors import DataFileError
-from sdgs.datasets._statistics import Statistics, complete_samples, dataset_statistics
+from sdgs.datasets._statistics import Statistics, dataset_statistics
 from sdgs.datasets.readers._column_selection import join_names
 
 _MAX_LABELS_SHOWN = 6
@@ -24,8 +24,8 @@ class Dataset:
     X : ndarray or csr_array of shape (n, p)
         Features; sparse if the file is. Missing values are NaN.
     Y : ndarray of shape (n, k) or None
-        Labels, 0 or 1, int8. If some labels are missing, float64 with NaN for these. None if all labels are missing,
-        as in a file to predict on.
+        Labels, 0 or 1, int8. If some labels are unobserved, float64 with NaN for these. None if all are, as in a file
+        to predict on.
     feature_names : tuple of p str
     label_names : tuple of k str
         In the order of the columns of ``Y``.
@@ -57,8 +57,8 @@ class Dataset:
             more = f" and {len(counts) - _MAX_LABELS_SHOWN} more" if len(counts) > _MAX_LABELS_SHOWN else ""
             lines.append(f"labels, with their samples: {shown}{more}")
         missing = np.isnan(self.X.data if issparse(self.X) else self.X).sum() / max(np.prod(self.X.shape), 1)
-        n_incomplete = 0 if self.Y is None else int((~complete_samples(self.Y)).sum())
-        lines.append(f"missing: {100 * missing:.1f} % of the values, labels of {n_incomplete:,} samples")
+        unobserved = np.isnan(self.Y) if self.Y is not None else np.zeros((1, 1), dtype=bool)
+        lines.append(f"missing: {100 * missing:.1f} % of the values, {self._unobserved(unobserved)}")
         if self.dropped:
             lines.append(f"not features: {join_names([name for name, _ in self.dropped])}")
         return "\n".join(lines)
@@ -68,13 +68,17 @@ class Dataset:
         form = "sparse" if issparse(self.X) else "dense"
         return f"{n:,} samples, {p:,} features ({form}), {len(self.label_names):,} labels"
 
+    @staticmethod
+    def _unobserved(mask: NDArray[np.bool_]) -> str:
+        """How many labels are unobserved, and of how many samples."""
+        if mask.all(axis=1).sum() == mask.any(axis=1).sum():
+            return f"labels of {int(mask.any(axis=1).sum()):,} samples"
+        return f"{100 * mask.mean():.1f} % of the labels, in {int(mask.any(axis=1).sum()):,} samples"
+
     def statistics(self) -> Statistics:
-        """The statistics of a data set that the paper gives, and a few more. All labels must be known."""
-        if self.Y is None or not complete_samples(self.Y).all():
-            raise ValueError(
-                f"data set {self.name!r} has missing labels, so that its label statistics are not known. "
-                "Remove the samples whose rows of Y have NaN."
-            )
+        """The statistics of a data set that the paper gives, and a few more; unobserved labels are not counted."""
+        if self.Y is None:
+            raise ValueError(f"data set {self.name!r} has no labels, so that it has no label statistics.")
         return dataset_statistics(self.X, self.Y, self.label_names)
 
 

@@ -15,25 +15,32 @@ _MIN_SAMPLES_OF_COUNTER = 10  # in fewer samples a feature may increase by one e
 class Statistics:
     """Sizes of a data set and of its label sets.
 
-    Label statistics are those of the samples whose labels are all known.
+    Unobserved labels count neither as labels that a sample has nor as labels that it lacks.
 
     Attributes
     ----------
     n_samples, n_features, n_labels : int
     cardinality : float
-        Mean number of labels per sample.
+        Mean number of labels per sample: the sum over labels of the share of the samples that have the label, among
+        those of which it is observed.
     density : float
         Cardinality divided by the number of labels.
     distinct_label_sets : int
-        Number of different label sets.
+        Number of different sets of known labels, of the samples with an observed label.
     label_counts : dict
         Number of samples per label.
     label_set_sizes : list of int
-        Number of samples with 0, 1, 2, ... labels.
+        Number of samples with 0, 1, 2, ... known labels, of those with an observed label.
     nonzero_share, missing_share : float
         Share of the entries of X that are not zero (missing values included), and that are missing.
     n_incomplete_samples : int
-        Number of samples with missing labels.
+        Number of samples with unobserved labels.
+    n_unlabelled_samples : int
+        Number of samples without any observed label.
+    n_unobserved_labels : int
+        Number of unobserved entries of the label matrix.
+    observed_counts : dict
+        Number of samples of which each label is observed.
     """
 
     n_samples: int
@@ -47,6 +54,9 @@ class Statistics:
     nonzero_share: float
     missing_share: float
     n_incomplete_samples: int
+    n_unlabelled_samples: int
+    n_unobserved_labels: int
+    observed_counts: dict[Any, int]
 
     @property
     def imbalance(self) -> dict[Any, float]:
@@ -59,26 +69,35 @@ def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any
     """Statistics of samples X (n, p), dense, sparse or a DataFrame, and labels Y (n, k), NaN where missing."""
     (n, p), k = np.shape(X), len(label_names)
     entries = X.data if issparse(X) else np.asarray(X, dtype=np.float64)
-    known = np.zeros((0, k), dtype=bool) if Y is None else Y[complete_samples(Y)].astype(bool)
-    counts, n_complete = known.sum(axis=0, dtype=np.int64), len(known)
+    observed = np.zeros((n, k), dtype=bool) if Y is None else ~np.isnan(Y)
+    labelled = observed.any(axis=1)
+    known = np.zeros((0, k), dtype=bool) if Y is None else Y[labelled] == 1
+    counts, n_observed = known.sum(axis=0, dtype=np.int64), observed.sum(axis=0, dtype=np.int64)
+    n_labelled, n_complete = len(known), int(observed.all(axis=1).sum())
+    cardinality = counts.sum() / max(n_labelled, 1)
+    if (n_observed < n_labelled).any():
+        cardinality = (counts / np.maximum(n_observed, 1)).sum()
     return Statistics(
         n_samples=n,
         n_features=p,
         n_labels=k,
-        cardinality=float(counts.sum() / max(n_complete, 1)),
-        density=float(counts.sum() / max(n_complete * k, 1)),
+        cardinality=float(cardinality),
+        density=float(counts.sum() / max(n_observed.sum(), 1) if k else 0),
         distinct_label_sets=len(np.unique(np.packbits(known, axis=1), axis=0)),
         label_counts=dict(zip(label_names, counts.tolist(), strict=True)),
         label_set_sizes=np.bincount(known.sum(axis=1)).tolist(),
         nonzero_share=float(np.count_nonzero(entries) / max(n * p, 1)),
         missing_share=float(np.isnan(entries).sum() / max(n * p, 1)),
         n_incomplete_samples=n - n_complete if k else 0,
+        n_unlabelled_samples=n - n_labelled if k else 0,
+        n_unobserved_labels=n * k - int(n_observed.sum()),
+        observed_counts=dict(zip(label_names, n_observed.tolist(), strict=True)),
     )
 
 
-def complete_samples(Y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mask of the samples whose labels are all known."""
-    return np.asarray(~np.isnan(Y).any(axis=1))
+def labelled_samples(Y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mask of the samples with at least one observed label."""
+    return np.asarray(~np.isnan(Y).all(axis=1))
 
 
 def find_row_number_columns(X: Any) -> NDArray[np.intp]:
