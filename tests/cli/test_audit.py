@@ -19,7 +19,7 @@ def doubtful(songs, tmp_path):
         lines = list(csv.reader(file))
     lines[5][-1] = str(1 - int(lines[5][-1]))
     lines.append([*lines[3][:-3], *(str(1 - int(cell)) for cell in lines[3][-3:-2]), *lines[3][-2:]])
-    lines[2][-1] = ""
+    lines[2][-3:] = [""] * 3
     with open(tmp_path / "doubtful.csv", "w", newline="") as file:
         csv.writer(file).writerows(lines)
     return "doubtful.csv"

@@ -88,10 +88,10 @@ def test_fit_by_cross_validation(run, songs, tmp_path):
     assert type(sdgs.load(tmp_path / "cv.sdgs")).__name__ == "SDGSClassifierCV"
 
 
-def test_fit_leaves_out_samples_with_missing_labels(run, tmp_path):
+def test_fit_leaves_out_samples_without_labels(run, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{rng.normal()},{rng.normal()},{i % 2},0,1" for i in range(60)]
-    (tmp_path / "data.csv").write_text("\n".join(["x,y,a,b,c", *rows, "1,2,,0,1"]) + "\n")
+    (tmp_path / "data.csv").write_text("\n".join(["x,y,a,b,c", *rows, "1,2,,,"]) + "\n")
     result = run("fit", "data.csv", "-l", "a,b,c")
     assert result.exit_code == 0, result.output
     assert "data.csv: samples left out because of missing labels: 1." in result.stderr

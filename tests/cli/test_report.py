@@ -30,9 +30,9 @@ def test_report(run, songs, tmp_path):
     assert '"shape":[2,3]' in (tmp_path / "report.html").read_text()
 
 
-def test_report_leaves_out_samples_with_missing_labels(run, songs, tmp_path):
+def test_report_leaves_out_samples_without_labels(run, songs, tmp_path):
     lines = (songs / "test.csv").read_text().splitlines()
-    lines[2] = lines[2].rsplit(",", 1)[0] + ","
+    lines[2] = lines[2].rsplit(",", 3)[0] + ",,,"
     (tmp_path / "gap.csv").write_text("\n".join(lines) + "\n")
     result = run("report", songs / "songs.sdgs", "gap.csv")
     assert "samples left out because of missing labels: 1." in result.output

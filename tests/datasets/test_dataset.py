@@ -15,7 +15,7 @@ def test_a_data_set_prints_few_lines():
         "songs.csv: 4 samples, 2 features (dense), 2 labels",
         "features: 'x', 'y'",
         "labels, with their samples: 'a' (3), 'b' (1)",
-        "missing: 12.5 % of the values, labels of 1 samples",
+        "missing: 12.5 % of the values, 12.5 % of the labels, in 1 samples",
         "not features: 'id'",
     ]
 

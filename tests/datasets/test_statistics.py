@@ -27,14 +27,35 @@ def test_stored_zeros_are_zeros():
     assert dataset_statistics(stored, Y, "abc").nonzero_share == 1 / 8
 
 
-def test_samples_with_missing_labels_are_left_out():
+def test_unobserved_labels_are_not_counted():
     missing = np.where(np.eye(4, 3) == 1, NAN, Y)
+    statistics = Dataset(X, missing, ("x", "y"), ("a", "b", "c")).statistics()
+    assert (statistics.n_incomplete_samples, statistics.n_unlabelled_samples, statistics.n_unobserved_labels) == (
+        3,
+        0,
+        3,
+    )
+    assert statistics.label_counts == {"a": 3, "b": 2, "c": 0}
+    assert statistics.observed_counts == {"a": 3, "b": 3, "c": 3}
+    assert statistics.cardinality == pytest.approx(3 / 3 + 2 / 3)
+    assert statistics.density == 5 / 9
+    assert statistics.label_set_sizes == [0, 3, 1]
+    assert statistics.distinct_label_sets == 3
+
+
+def test_samples_without_observed_labels_are_left_out():
+    missing = np.where(np.arange(4)[:, None] == 1, NAN, Y)
     statistics = dataset_statistics(X, missing, ("a", "b", "c"))
-    assert statistics.n_incomplete_samples == 3
-    assert statistics.label_counts == {"a": 1, "b": 0, "c": 0}
-    assert statistics.cardinality == 1
-    with pytest.raises(ValueError, match="data set 'music' has missing labels"):
-        Dataset(X, missing, ("x", "y"), ("a", "b", "c"), "music").statistics()
+    without = dataset_statistics(X[[0, 2, 3]], Y[[0, 2, 3]], ("a", "b", "c"))
+    assert (statistics.n_incomplete_samples, statistics.n_unlabelled_samples, statistics.n_unobserved_labels) == (
+        1,
+        1,
+        3,
+    )
+    for name in ("cardinality", "density", "distinct_label_sets", "label_counts", "label_set_sizes"):
+        assert getattr(statistics, name) == getattr(without, name)
+    with pytest.raises(ValueError, match="data set 'music' has no labels"):
+        Dataset(X, None, ("x", "y"), ("a", "b", "c"), "music").statistics()
 
 
 def test_without_labels():

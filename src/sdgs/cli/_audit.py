@@ -49,7 +49,8 @@ class _Audit:
 
     def labels_of(self, row: int, without: int = -1) -> list[str]:
         """The names of the given labels of a sample."""
-        columns = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
+        entries = slice(self.Y.indptr[row], self.Y.indptr[row + 1])
+        columns = self.Y.indices[entries][self.Y.data[entries] == 1]
         return [self.data.label_names[j] for j in columns if j != without]
 
     def cells_of(self, row: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgs.cli._console import count, note, warn
+from sdgs.cli._console import count, format_percent, note, warn
 
 _MIN_SAMPLES = 100  # from which a measure on all samples has a standard error of at most 5 points
 _N_FOLDS = 3  # of cross-validation, by default
@@ -13,15 +13,24 @@ _MAX_LABELS_NAMED = 10
 _MAX_EXAMPLES = 3
 
 
+def note_unobserved_labels(file: Path, unobserved: Any) -> None:
+    """Note how many labels of samples that have others are unobserved, given where."""
+    n_samples = int(unobserved.any(axis=1).sum())
+    if n_samples:
+        share = format_percent(unobserved.mean())
+        note(
+            f"{file}: {int(unobserved.sum()):,} labels ({share} %) are unobserved, in {count(n_samples, 'sample')}. "
+            "They count neither as given nor as not given."
+        )
+
+
 def note_samples_and_labels(file: Path, data: Any) -> None:
     """Note that there are few samples, and which labels cannot be learnt well."""
-    from sdgs.datasets._statistics import complete_samples
-
     if data.Y is None or not data.label_names:
         return
-    complete = complete_samples(data.Y)
-    n = int(complete.sum())
-    counts = data.Y[complete].sum(axis=0).astype(int)
+    observed = ~np.isnan(data.Y)
+    n = int(observed.any(axis=1).sum())
+    counts, n_observed = (data.Y == 1).sum(axis=0), observed.sum(axis=0)
     if n < _MIN_SAMPLES:
         points = 100 / np.sqrt(max(n, 1))  # two standard errors of a share, at most
         samples = count(n, "sample")
@@ -40,7 +49,7 @@ def note_samples_and_labels(file: Path, data: Any) -> None:
     problems = {
         "no sample has these labels, which cannot be learnt": counts == 0,
         f"fewer than {_N_FOLDS} samples have these labels, so that some folds of cross-validation lack them": is_rare,
-        "all samples have these labels, which carry no information": counts == n,
+        "all samples have these labels, which carry no information": (counts == n_observed) & (counts > 0),
     }
     for problem, affected in problems.items():
         names = [name for name, is_affected in zip(data.label_names, affected, strict=True) if is_affected]

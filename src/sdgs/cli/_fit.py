@@ -12,10 +12,18 @@ from rich import filesize
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import err, escape, format_sizes, json_value, out, print_command, print_json, spinner
-from sdgs.cli._evaluate import Evaluation, evaluate_file, evaluate_predictions, print_labels, print_measures
+from sdgs.cli._evaluate import (
+    Evaluation,
+    EvaluationOptions,
+    evaluate_file,
+    evaluate_predictions,
+    print_labels,
+    print_measures,
+)
 from sdgs.cli._holdout import check_holdout, split_samples, write_samples
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
+from sdgs.cli._sample_weights import check_weight_column, read_weights, weights_of
 from sdgs.cli._table_data import TableSamples, columns_content, print_columns, read_training_data, used_formats
 from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, train
 
@@ -33,6 +41,7 @@ def fit(
     labels: option.Labels = None,
     labels_from: option.LabelsFrom = None,
     label_column: option.LabelColumn = None,
+    weight_column: option.WeightColumn = None,
     drop: option.Drop = None,
     text: option.Text = None,
     category: option.Category = None,
@@ -108,18 +117,17 @@ def fit(
     option.check_not_existing(output, force)
     model = build_model(cv, settings or [], seed, jobs)
     check_holdout(file, holdout, holdout_file, test)
+    weight_columns = check_weight_column(weight_column, file, format)
     with spinner(f"Reading {file}"):
         options = option.label_arguments(labels, labels_from, label_column)
         kinds = {"text": text, "category": category, "number": number, "date": date}
-        data = read_training_data(
-            file, options, option.split_names(drop), format, kinds, numbers_only=model.encode is None
-        )
+        dropped = [*option.split_names(drop), *weight_columns]
+        data = read_training_data(file, options, dropped, format, kinds, numbers_only=model.encode is None)
     X, Y, rows = samples_with_labels(data, file)
+    weights = read_weights(file, weight_column, format, rows)
     times.append(perf_counter())
     if not json:
-        out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
-        print_dropped(data.dropped)
-        note_counters(data)
+        _print_data(file, X, Y, data)
     held_out, kept = split_samples(Y, holdout, seed)
     if holdout_file is not None:
         write_samples(holdout_file, file, format, rows[held_out])
@@ -134,33 +142,40 @@ def fit(
     formats = used_formats(data, training.encoder)
     named = NamedModel(model, training.feature_names, data.label_names, formats, training.encoder)
     if test is not None:
-        _check_columns(test, named, label_column)
+        _check_columns(test, named, label_column, weight_columns)
     with spinner("Compiling (in the first run this can take a minute)"):
         from sdgs.estimators._classifier import warm_up
 
         warm_up(training.matrix, robust=cv or model.huber is not None)
     times.append(perf_counter())
-    train(model, training.samples, Y[kept])
+    train(model, training.samples, Y[kept], weights_of(weights, kept))
     times.append(perf_counter())
     model.save(output, feature_names=training.feature_names, label_names=data.label_names, column_formats=formats)
-    evaluation = None if test is None else evaluate_file(named, test, None, label_column)
+    evaluation = None
+    if test is not None:
+        evaluation = evaluate_file(named, test, None, label_column, EvaluationOptions(weight_column=weight_column))
     if held_out.size:
-        evaluation = _evaluate_held_out(named, X[held_out], Y[held_out])
+        evaluation = _evaluate_held_out(named, X[held_out], Y[held_out], weights_of(weights, held_out))
     seconds = dict(zip(("reading", "compiling", "training"), np.diff(times).tolist(), strict=True))
     if json:
         print_json(_json_content(model, data, training, output, seconds, evaluation))
         return
     print_fitted_parameters(model)
     size = filesize.decimal(output.stat().st_size)
-    out().print(
-        f"Trained in {seconds['training']:.1f} s. Wrote [bold]{escape(str(output))}[/] ({size}).", soft_wrap=True
-    )
+    written = f"Wrote [bold]{escape(str(output))}[/] ({size})."
+    out().print(f"Trained in {seconds['training']:.1f} s. {written}", soft_wrap=True)
     if evaluation is None:
         same_column = [f"--label-column={label_column}"] if label_column else []
         print_command(err(), ["sdgs", "evaluate", str(output), "TEST-FILE", *same_column])
     else:
         print_measures(evaluation, f"{file.name}, held out" if test is None else test.name)
         print_labels(evaluation, _MAX_LABELS_SHOWN)
+
+
+def _print_data(file: Path, X: Any, Y: Any, data: Any) -> None:
+    out().print(f"[bold]{escape(file.name)}[/]: {format_sizes(X, Y.shape[1])}", soft_wrap=True)
+    print_dropped(data.dropped)
+    note_counters(data)
 
 
 def _print_sizes(n_kept: int, n_held_out: int, file: Path | None, *, shown: bool) -> None:
@@ -171,11 +186,12 @@ def _print_sizes(n_kept: int, n_held_out: int, file: Path | None, *, shown: bool
     out().print(sizes, soft_wrap=True)
 
 
-def _evaluate_held_out(named: NamedModel, X: Any, Y: Any) -> Evaluation:
+def _evaluate_held_out(named: NamedModel, X: Any, Y: Any, sample_weight: Any) -> Evaluation:
     from scipy.sparse import csr_array
 
     matrix = named.matrix(X.columns) if isinstance(X, TableSamples) else X
-    return evaluate_predictions(named, Y, csr_array(named.predict_labels(matrix).astype(np.int8)))
+    predicted = csr_array(named.predict_labels(matrix).astype(np.int8))
+    return evaluate_predictions(named, Y, predicted, sample_weight=sample_weight)
 
 
 def _json_content(
@@ -196,9 +212,9 @@ def _json_content(
     }
 
 
-def _check_columns(test: Path, named: NamedModel, label_column: str | None) -> None:
+def _check_columns(test: Path, named: NamedModel, label_column: str | None, keep: list[str]) -> None:
     """Check that a file has the columns of the model, before the training, which may take long."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are shown when the file is evaluated
-        with closing(named.blocks(test, None, with_labels=True, label_column=label_column)) as blocks:
+        with closing(named.blocks(test, None, with_labels=True, label_column=label_column, keep=keep)) as blocks:
             next(blocks, None)

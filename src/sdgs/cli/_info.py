@@ -120,7 +120,7 @@ def _print_one_sample(file: Path, data: Any, json: bool) -> None:
 def _describe(data: Any) -> dict[str, Any]:
     from scipy.sparse import csr_array, issparse
 
-    from sdgs.datasets._statistics import complete_samples, dataset_statistics
+    from sdgs.datasets._statistics import dataset_statistics, labelled_samples
     from sdgs.estimators._classifier import likely_scaling
 
     statistics = dataset_statistics(data.X, data.Y, data.label_names)
@@ -133,19 +133,22 @@ def _describe(data: Any) -> dict[str, Any]:
         "nonzero_share": statistics.nonzero_share,
         "missing_share": statistics.missing_share,
         "samples_with_missing_labels": statistics.n_incomplete_samples,
+        "samples_without_observed_labels": statistics.n_unlabelled_samples,
+        "unobserved_labels": statistics.n_unobserved_labels,
         "dropped": dict(data.dropped),
     }
     if data.Y is None:
         return content
-    complete = complete_samples(data.Y)
-    Y = csr_array(data.Y[complete].astype(bool))
+    labelled = labelled_samples(data.Y)
+    Y = csr_array(data.Y[labelled] == 1)
     sizes = enumerate(statistics.label_set_sizes)
     return content | {
         "cardinality": statistics.cardinality,
         "distinct_label_sets": statistics.distinct_label_sets,
         "samples_by_number_of_labels": {size: count for size, count in sizes if count},
         "label_counts": statistics.label_counts,
-        "scaling": likely_scaling(data.X[complete], Y) if Y.nnz and Y.shape[1] <= MAX_LABELS else None,
+        "observed_counts": statistics.observed_counts,
+        "scaling": likely_scaling(data.X[labelled], Y) if Y.nnz and Y.shape[1] <= MAX_LABELS else None,
     }
 
 
@@ -174,8 +177,10 @@ def _print_dataset(
     counters = note_counters(data)
     options["--drop"] = ",".join(filter(None, [options["--drop"], *map(_as_pattern, counters)]))
     note_samples_and_labels(file, data)
-    if content["samples_with_missing_labels"]:
-        out().print(f"{content['samples_with_missing_labels']:,} samples have missing labels.")
+    if content["samples_without_observed_labels"]:
+        out().print(f"{content['samples_without_observed_labels']:,} samples have missing labels.")
+    if content["samples_with_missing_labels"] > content["samples_without_observed_labels"]:
+        out().print(_unobserved_sentence(content))
     if guess is not None:
         _print_guess(file, guess, options)
     elif "label_counts" in content:
@@ -218,14 +223,25 @@ def note_counters(data: Any) -> list[str]:
     return names
 
 
+def _unobserved_sentence(content: dict[str, Any]) -> str:
+    """How many labels of samples that have others are unobserved."""
+    n_unlabelled, k = content["samples_without_observed_labels"], content["labels"]
+    n_unobserved = content["unobserved_labels"] - n_unlabelled * k
+    share = format_percent(n_unobserved / ((content["samples"] - n_unlabelled) * k))
+    n_samples = content["samples_with_missing_labels"] - n_unlabelled
+    return f"{n_unobserved:,} labels ({share} %) of {n_samples:,} other samples are unobserved, and are not counted."
+
+
 def _print_label_counts(content: dict[str, Any]) -> None:
-    counts, n = content["label_counts"], max(content["samples"] - content["samples_with_missing_labels"], 1)
+    counts, observed = content["label_counts"], content["observed_counts"]
     ranked = sorted(counts, key=lambda name: -counts[name])
     half = _MAX_NAMES_SHOWN // 2
     table = make_table("label", "samples", "%")
     for i, name in enumerate(ranked):
         if len(ranked) <= _MAX_NAMES_SHOWN or i < half or i >= len(ranked) - half:
-            table.add_row(escape(name) or "(no name)", f"{counts[name]:,}", format_percent(counts[name] / n))
+            table.add_row(
+                escape(name) or "(no name)", f"{counts[name]:,}", format_percent(counts[name] / max(observed[name], 1))
+            )
         elif i == half:
             table.add_row(f"[dim]... {len(ranked) - _MAX_NAMES_SHOWN} more[/]", "", "")
     out().print(table)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs.cli._console import exit_with_error, note, print_sentences
+from sdgs.cli._console import exit_with_error, format_percent, note, print_sentences
 
 _MAX_CELL_LENGTH = 300  # of text in the name of a sample
 _SCALINGS = {
@@ -21,6 +21,17 @@ _SCALINGS = {
     "idf": "rare features weighted more, then samples scaled to unit norm",
     None: "values unchanged",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledBlock:
+    """Some samples of a file with an observed label: their rows in the file, and cells of columns to keep."""
+
+    X: Any
+    Y: Any  # CSR; a stored NaN where a label is unobserved
+    rows: NDArray[np.intp]
+    kept: dict[str, list[str]]
+    position: int  # bytes of the file read so far
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,32 +71,52 @@ class NamedModel:
         keep: Sequence[str] = (),
         invalid: str = "error",
     ) -> Iterator[tuple[Any, Any, list[str], int]]:
-        """The samples of a file without missing labels: X, Y (CSR), their names, and the bytes read so far.
+        """The samples of a file with an observed label: X, Y (CSR), their names, and the bytes read so far.
 
-        A name is the number of the sample, from 1, and the cells of the columns to ``keep``. ``options`` are those of
-        :func:`sdgs.datasets.read_table_blocks`.
-
-        At the end a note says how many samples were left out.
+        Y has a stored NaN where a label is unobserved. A name is the number of the sample, from 1, and the cells of the
+        columns to ``keep``. At the end notes say how many samples were left out, and how many labels are unobserved.
         """
+        for block in self.labelled_cells(path, format_, label_column, keep, invalid):
+            cells = block.kept.values()
+            names = [_sample_name(row, [column[i] for column in cells]) for i, row in enumerate(block.rows.tolist())]
+            yield block.X, block.Y, names, block.position
+
+    def labelled_cells(
+        self,
+        path: Path,
+        format_: str | None,
+        label_column: str | None,
+        keep: Sequence[str] = (),
+        invalid: str = "error",
+    ) -> Iterator[LabelledBlock]:
+        """The same with the cells of the columns to ``keep``."""
         from scipy.sparse import csr_array, issparse
 
-        from sdgs.datasets._statistics import complete_samples
+        from sdgs.datasets._statistics import labelled_samples
 
-        n = n_labelled = 0
+        n = n_labelled = n_unobserved = n_entries = 0
         for block in self.blocks(
             path, format_, with_labels=True, label_column=label_column, keep=keep, invalid=invalid
         ):
             n_rows = block.X.shape[0]
-            labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(complete_samples(block.Y))
+            labelled = np.arange(n_rows) if issparse(block.Y) else np.flatnonzero(labelled_samples(block.Y))
             if labelled.size:
-                Y = csr_array(block.Y[labelled]).astype(np.int8)
-                names = [_sample_name(n + i, [cells[i] for cells in block.kept.values()]) for i in labelled.tolist()]
-                yield block.X[labelled], Y, names, block.position
+                Y = csr_array(block.Y[labelled])
+                missing = int(np.isnan(Y.data).sum())
+                n_unobserved, n_entries = n_unobserved + missing, n_entries + labelled.size * Y.shape[1]
+                kept = {name: [cells[i] for i in labelled.tolist()] for name, cells in block.kept.items()}
+                Y = Y if missing else Y.astype(np.int8)
+                yield LabelledBlock(block.X[labelled], Y, n + labelled, kept, block.position)
             n, n_labelled = n + n_rows, n_labelled + labelled.size
         if n_labelled == 0:
             exit_with_error(f"{path}: no sample has labels to compare with.")
         if n_labelled < n:
             note(f"{path}: samples left out because of missing labels: {n - n_labelled}.")
+        if n_unobserved:
+            share = format_percent(n_unobserved / n_entries)
+            note(
+                f"{path}: {n_unobserved:,} labels ({share} %) are unobserved, and count neither as right nor as wrong."
+            )
 
     def predict_labels(self, X: Any) -> NDArray[np.bool_]:
         """Label matrix, (n, k)."""

@@ -37,6 +37,10 @@ LabelsFrom = Annotated[
 LabelColumn = Annotated[
     str | None, typer.Option(help="The column that lists all labels of a sample, as in 'calm;sad'.")
 ]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(help="The column of a table with the weights of the samples, numbers from 0. It is no feature."),
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to drop, such as identifiers: names or patterns.")]
 Text = Annotated[list[str] | None, typer.Option("--text", help="Columns to use as free text: names or patterns.")]
 Category = Annotated[list[str] | None, typer.Option("--category", help="Columns to use as categories.")]

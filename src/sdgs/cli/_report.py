@@ -7,7 +7,7 @@ import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
-from sdgs.cli._console import escape, out, require_module, spinner
+from sdgs.cli._console import escape, exit_with_error, note, out, require_module, spinner
 from sdgs.cli._models import NamedModel, load_sdgs_model, names_for_explanations, stack_rows
 
 
@@ -60,7 +60,8 @@ def report(
         compared: dict[str, Any] = {}
         if compare is not None:
             show(f"Fitting other methods to {compare}")
-            compared = fit_compared_methods(*_read_labelled(named, compare, None, label_column, [], invalid)[:2])
+            X_compared, Y_compared, _ = _read_labelled(named, compare, None, label_column, [], invalid)
+            compared = fit_compared_methods(*_complete_samples(X_compared, Y_compared, compare))
         show("Explaining samples")
         write_model_report(
             named.model,
@@ -81,6 +82,20 @@ def report(
 def _read_labelled(
     named: NamedModel, file: Path, format_: str | None, label_column: str | None, keep: list[str], invalid: str
 ) -> tuple[Any, Any, list[str]]:
-    """All samples without missing labels: X, Y, and their names: numbers from 1, and the cells of columns to keep."""
+    """All samples with an observed label: X, Y, and their names: numbers from 1, and the cells of columns to keep."""
     X, Y, names, _ = zip(*named.labelled_blocks(file, format_, label_column, keep, invalid=invalid), strict=True)
     return stack_rows(X), stack_rows(Y), [name for block in names for name in block]
+
+
+def _complete_samples(X: Any, Y: Any, file: Path) -> tuple[Any, Any]:
+    """The samples whose labels are all observed: the methods to compare with take no others."""
+    from sdgs._utils._unobserved_labels import split_unobserved
+
+    labels, unobserved = split_unobserved(Y)
+    if unobserved is None:
+        return X, Y
+    complete = unobserved.sum(axis=1) == 0
+    if not complete.any():
+        exit_with_error(f"{file}: no sample has only observed labels, which the methods to compare with need.")
+    note(f"{file}: the other methods are fitted to the {int(complete.sum()):,} samples whose labels are all observed.")
+    return X[complete], labels.tocsr()[complete]

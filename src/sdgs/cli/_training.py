@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import sdgs
 from sdgs.cli._console import count, exit_with_error, note, progress_bar
-from sdgs.cli._data_notes import note_samples_and_labels
+from sdgs.cli._data_notes import note_samples_and_labels, note_unobserved_labels
 from sdgs.cli._info import MAX_LABELS
 from sdgs.cli._table_data import TableSamples, TrainingData, fit_encoder, new_encoder
 
@@ -51,34 +51,36 @@ def _parse_value(text: str) -> Any:
 
 
 def samples_with_labels(data: Any, file: Path) -> tuple[Any, Any, NDArray[np.intp]]:
-    """Samples without missing labels, their labels, and which rows of the file they are.
+    """Samples with an observed label, their labels, and which rows of the file they are.
 
-    Labels are sparse, because one dense column would be a target of classes.
+    Labels are sparse, because one dense column would be a target of classes; NaN is stored where one is unobserved.
     """
     from scipy.sparse import csr_array
 
-    from sdgs.datasets._statistics import complete_samples
+    from sdgs.datasets._statistics import labelled_samples
 
     if data.Y is None:
         exit_with_error(f"{file}: no sample has labels, so there is nothing to learn from.")
-    complete = complete_samples(data.Y)
-    if not complete.all():
-        note(f"{file}: samples left out because of missing labels: {int((~complete).sum())}.")
-    if complete.sum() < _MIN_SAMPLES:
+    labelled = labelled_samples(data.Y)
+    if not labelled.all():
+        note(f"{file}: samples left out because of missing labels: {int((~labelled).sum())}.")
+    if labelled.sum() < _MIN_SAMPLES:
         exit_with_error(
-            f"{file}: the file has {count(int(complete.sum()), 'sample')} with known labels; a model needs at least "
+            f"{file}: the file has {count(int(labelled.sum()), 'sample')} with known labels; a model needs at least "
             f"{_MIN_SAMPLES}, and hundreds to be of use."
         )
-    Y = data.Y[complete].astype(np.int8)
-    counts = Y.sum(axis=0, dtype=int)
+    Y = data.Y[labelled]
+    note_unobserved_labels(file, np.isnan(Y))
+    Y = Y if np.isnan(Y).any() else Y.astype(np.int8)
+    counts = (Y == 1).sum(axis=0)
     if counts.size > MAX_LABELS:
         exit_with_error(
             f"{file}: {counts.size:,} labels, of which {np.count_nonzero(counts):,} occur, are too many: sdgs fit "
             f"takes {MAX_LABELS:,} at most. Keep the most frequent labels."
         )
     note_samples_and_labels(file, data)
-    X = data.X if complete.all() else data.X[complete]
-    return X, csr_array(Y), np.flatnonzero(complete)
+    X = data.X if labelled.all() else data.X[labelled]
+    return X, csr_array(Y), np.flatnonzero(labelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +103,11 @@ def prepare_samples(model: Any, data: TrainingData, X: Any) -> TrainingSamples:
     return TrainingSamples(X.columns, matrix, tuple(map(str, encoder.get_feature_names_out())), encoder)
 
 
-def train(model: Any, X: Any, Y: Any) -> None:
+def train(model: Any, X: Any, Y: Any, sample_weight: NDArray[np.float64] | None = None) -> None:
     """Fit a model, with a bar."""
     try:
         with progress_bar("Training", 1) as show:
             model._progress = show
-            model.fit(X, Y)
+            model.fit(X, Y, sample_weight=sample_weight)
     except ValueError as error:
         exit_with_error(str(error))

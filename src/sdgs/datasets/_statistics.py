@@ -82,7 +82,7 @@ def dataset_statistics(X: Any, Y: NDArray[Any] | None, label_names: Sequence[Any
         n_features=p,
         n_labels=k,
         cardinality=float(cardinality),
-        density=float(counts.sum() / max(n_observed.sum(), 1) if k else 0),
+        density=float(counts.sum() / max(n_observed.sum(), 1)),
         distinct_label_sets=len(np.unique(np.packbits(known, axis=1), axis=0)),
         label_counts=dict(zip(label_names, counts.tolist(), strict=True)),
         label_set_sizes=np.bincount(known.sum(axis=1)).tolist(),

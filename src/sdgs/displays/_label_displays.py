@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._last_step import feature_names_of, known_label_names, label_names_of, last_step, samples_of_last_step
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
 from sdgs.decomposition._label_angles import LabelAngles, label_angles, leaves_of
 from sdgs.displays import _style
@@ -245,9 +246,9 @@ class CooccurrenceDisplay:
 
     @classmethod
     def from_predictions(cls, Y: Any, *, label_names: Any = None, ax: Any = None, **options: Any) -> Self:
-        """Draw the co-occurrence of predicted or true labels, a matrix (n, k) of 0 and 1."""
+        """Draw the co-occurrence of predicted or true labels, a matrix of 0 and 1; unobserved ones count as 0."""
         names = getattr(Y, "columns", None) if label_names is None else label_names
-        labels = check_labels(Y, some_positive=False).astype(np.int64)
+        labels = check_labels(split_unobserved(Y)[0], some_positive=False).astype(np.int64)
         return cls(counts=(labels.T @ labels).toarray(), label_names=names).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, max_labels: int = 40, **options: Any) -> Self:

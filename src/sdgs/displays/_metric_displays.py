@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from sdgs import metrics
 from sdgs._utils._last_step import known_label_names, last_step
-from sdgs._utils._validation import check_choice, check_int, check_labels, check_names
+from sdgs._utils._unobserved_labels import check_observed_labels
+from sdgs._utils._validation import check_choice, check_int, check_names
 from sdgs.displays._style import COLOURS, DASHES, INK, MARKERS, MUTED, PALE, axes_for, hide_spines, set_tick_names
 
 
@@ -110,7 +111,10 @@ class LabelMetricsDisplay:
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, label_names: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the metrics of predictions: two matrices (n, k) of 0 and 1, or one class per sample (n,)."""
+        """Draw the metrics of predictions: two matrices (n, k) of 0 and 1, or one class per sample (n,).
+
+        NaN in ``y_true`` is an unobserved label, which is not counted.
+        """
         if np.ndim(y_true) == 1:
             classes = np.unique(np.concatenate([y_true, y_pred])) if label_names is None else np.asarray(label_names)
             y_true, y_pred = (np.asarray(y)[:, None] == classes for y in (y_true, y_pred))
@@ -196,8 +200,8 @@ class ThresholdCurveDisplay:
     def from_predictions(
         cls, y_true: Any, y_proba: Any, *, n_thresholds: int = 51, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the curves for true labels (n, k) and probabilities (n, k)."""
-        true = check_labels(y_true, name="y_true", some_positive=False)
+        """Draw the curves for true labels (n, k), NaN where unobserved, and probabilities (n, k)."""
+        true = check_observed_labels(y_true, name="y_true", some_positive=False)
         P = np.asarray(y_proba, dtype=np.float64)
         if P.shape != true.shape:
             raise ValueError(f"y_proba must have the shape of y_true, {true.shape}, got {P.shape}.")

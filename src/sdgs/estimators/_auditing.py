@@ -112,7 +112,8 @@ class AuditingMixin:
                 raise ValueError(f"y has the class {unknown!r}, which was not in the y that the model was fitted to.")
         if is_data_frame(y) and self._label_columns is not None and list(y.columns) != list(self.classes_):
             raise ValueError("y must have the columns of the y that the model was fitted to, in the same order.")
-        given = check_observed_labels(y, n_samples=n_samples, name="y", some_positive=False).toarray()
+        labels = check_observed_labels(y, n_samples=n_samples, name="y", some_positive=False)
+        given: NDArray[Any] = labels.toarray()
         if given.shape[1] != k:
             raise ValueError(f"y must have one column for each of the {k} labels, got {given.shape[1]}.")
         return given

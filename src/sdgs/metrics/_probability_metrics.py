@@ -80,8 +80,10 @@ def expected_calibration_error(
     if average == "micro":
         return calibration_sums(true, P, observed, n_bins=n_bins).value(sample_weight)
     weights = check_sample_weight(sample_weight, len(P))
-    columns = ([array if array is None else array[:, [j]] for array in (true, P, observed)] for j in range(P.shape[1]))
-    errors = np.array([calibration_sums(*column, n_bins=n_bins).value(weights) for column in columns])
+    errors = np.empty(P.shape[1])
+    for j in range(errors.size):
+        of_label = None if observed is None else observed[:, [j]]
+        errors[j] = calibration_sums(true[:, [j]], P[:, [j]], of_label, n_bins=n_bins).value(weights)
     return errors if average is None else _mean_of_labels(errors, observed)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs import metrics
-from sdgs._utils._label_collections import as_label_matrix
+from sdgs._utils._label_collections import as_label_matrix, has_label_lists
 from sdgs._utils._last_step import (
     known_feature_names,
     label_names_of,
@@ -19,6 +19,7 @@ from sdgs._utils._last_step import (
     stored_feature_names,
 )
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_int, check_labels, check_names
 from sdgs._utils._version import __version__
 from sdgs.datasets._statistics import dataset_statistics
@@ -37,14 +38,34 @@ _MAX_MAP_LABELS = 60
 
 @dataclass(frozen=True)
 class _Samples:
-    """The samples of the page, all or some of the given ones, with their true and predicted labels."""
+    """The samples of the page, all or some of the given ones, with their true and predicted labels.
+
+    Unobserved labels are not true. They are not shown and not counted: ``shown`` and ``compared`` do not predict them,
+    and ``shown_probabilities`` has 0 for them.
+    """
 
     X: Any
     true: NDArray[np.bool_]
+    observed: NDArray[np.bool_] | None  # None if all are
     predicted: NDArray[np.bool_]
     probabilities: NDArray[np.float64] | None
     compared: dict[str, NDArray[np.bool_]]  # predictions of other methods
     names: NDArray[Any] | None
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The true labels with NaN where they are unobserved, for metrics."""
+        return self.true if self.observed is None else np.where(self.observed, self.true, np.nan)
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        return self.predicted if self.observed is None else self.predicted & self.observed
+
+    @property
+    def shown_probabilities(self) -> NDArray[np.float64] | None:
+        if self.probabilities is None or self.observed is None:
+            return self.probabilities
+        return np.where(self.observed, self.probabilities, 0.0)
 
 
 def model_content(
@@ -79,18 +100,18 @@ def model_content(
     if sample_names is None and hasattr(X, "iloc"):
         sample_names = X.index
     X = samples_of_last_step(pipeline, X)
-    n, p = np.shape(X)
+    p = np.shape(X)[1]
     if shape is not None and (len(shape) != 2 or shape[0] * shape[1] != p):
         raise ValueError(f"shape must be the height and width of an image of {p} pixels, got {shape}.")
-    samples = _predict(model, X, Y, sample_names, predictions, max_samples)
-    true, predicted = samples.true, samples.predicted
+    samples, n_labelled = _predict(model, X, Y, sample_names, predictions, max_samples)
+    true, predicted, probabilities = samples.true, samples.shown, samples.shown_probabilities
     labels = label_names_of(model, label_names, true.shape[1])
     if feature_names is None:
         feature_names = _default_feature_names(pipeline, shape)
     names = {"feature_names": feature_names, "label_names": labels}
-    f1, mistakes = _rank_mistakes(true, predicted, samples.probabilities)
+    f1, mistakes = _rank_mistakes(true, predicted, probabilities)
     has_reasons = hasattr(model, "explain_prediction")
-    shown_labels = true | predicted if has_reasons else true
+    shown_labels = true | samples.predicted if has_reasons else true
     labels_per_sample = float(shown_labels.sum(axis=1).mean())
     n_explained = ExplainedSamples.max_samples(max_explained, shape, labels_per_sample, has_reasons=has_reasons)
     used_names = FeatureNames()
@@ -105,15 +126,15 @@ def model_content(
             "parameters": _changed_parameters(model),
             "chosen": chosen_parameters(model),
         },
-        "data": _statistics(samples, n),
+        "data": _statistics(samples, n_labelled),
         **_metric_values(samples),
         "f1_over_labels": f1_over_labels(true, [predicted, *samples.compared.values()]),
-        "calibration": None if samples.probabilities is None else calibration_table(true, samples.probabilities),
+        "calibration": _calibration(samples),
         "labels": [str(name) for name in labels],
         "by_label": _by_label(true, predicted),
         "names": None if samples.names is None else [str(name) for name in samples.names],
-        "cells": pack_labels(true, predicted, samples.probabilities),
-        "has_probabilities": samples.probabilities is not None,
+        "cells": pack_labels(true, predicted, probabilities),
+        "has_probabilities": probabilities is not None,
         "min_step": MIN_STEP,
         "n_steps": N_STEPS,
         "mistakes": encode_base64(mistakes, "<u4"),
@@ -132,10 +153,15 @@ def model_content(
 
 def _predict(
     model: Any, X: Any, Y: Any, sample_names: Any, predictions: Mapping[str, Any], max_samples: int
-) -> _Samples:
-    """Validate the labels, draw at most ``max_samples`` samples at random, and predict them."""
+) -> tuple[_Samples, int]:
+    """Validate the labels, draw at most ``max_samples`` samples at random, and predict them.
+
+    Returns also from how many samples they are drawn: those with an observed label.
+    """
     n, k = np.shape(X)[0], len(model.components_)
+    Y, unobserved = (Y, None) if has_label_lists(Y) else split_unobserved(Y)
     true = _label_matrix(Y, model, "Y", n)
+    observed = None if unobserved is None else ~unobserved.toarray()
     if true.shape[1] != k:
         raise ValueError(f"Y must have one column for each of the {k} labels, got {true.shape[1]}.")
     names = None if sample_names is None else check_names(sample_names, "sample_names", n, None)
@@ -144,13 +170,21 @@ def _predict(
         compared[name] = labels = _label_matrix(prediction, model, f"the prediction of {name}", n)
         if labels.shape[1] != k:
             raise ValueError(f"the prediction of {name} must have one column for each label, got {labels.shape[1]}.")
-    if n > max_samples:
-        rows = np.sort(np.random.default_rng(0).choice(n, max_samples, replace=False))
+    labelled = np.arange(n) if observed is None else np.flatnonzero(observed.any(axis=1))
+    if not labelled.size:
+        raise ValueError("Y has no observed label: all entries are NaN, so there is nothing to compare with.")
+    if labelled.size > max_samples or labelled.size < n:
+        rows = labelled
+        if labelled.size > max_samples:
+            rows = np.sort(np.random.default_rng(0).choice(labelled, max_samples, replace=False))
         X, true, compared = _rows(X, rows), true[rows], {name: labels[rows] for name, labels in compared.items()}
+        observed = None if observed is None else observed[rows]
         names = np.array([f"{i}" for i in rows], dtype=object) if names is None else names[rows]
+    if observed is not None:
+        compared = {name: labels & observed for name, labels in compared.items()}
     predicted = _label_matrix(model.predict(X), model, "the prediction", len(true))
     probabilities = np.asarray(model.predict_proba(X), dtype=np.float64) if hasattr(model, "predict_proba") else None
-    return _Samples(X, true, predicted, probabilities, compared, names)
+    return _Samples(X, true, observed, predicted, probabilities, compared, names), labelled.size
 
 
 def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -180,11 +214,12 @@ def _changed_parameters(model: Any) -> dict[str, str]:
 
 def _statistics(samples: _Samples, n_given: int) -> dict[str, Any]:
     statistics = dataset_statistics(samples.X, samples.true, range(samples.true.shape[1]))
-    n_predicted = samples.predicted.sum(axis=1)
+    n_predicted = samples.shown.sum(axis=1)
     by_size = zip_longest(statistics.label_set_sizes, np.bincount(n_predicted).tolist(), fillvalue=0)
     return {
         "n": statistics.n_samples,
         "n_given": n_given,
+        "unobserved": 0.0 if samples.observed is None else float((~samples.observed).mean()),
         "p": statistics.n_features,
         "k": statistics.n_labels,
         "cardinality": statistics.cardinality,
@@ -198,18 +233,28 @@ def _statistics(samples: _Samples, n_given: int) -> dict[str, Any]:
 
 
 def _metric_values(samples: _Samples) -> dict[str, Any]:
-    """The metrics, and their values for the model and for the compared methods."""
+    """The metrics, and their values for the model and for the compared methods; what the Hamming loss divides by."""
+    observed, (n, k) = samples.observed, samples.true.shape
     return {
+        "observed_per_sample": k if observed is None else float(observed.sum() / n),
         "metrics": [
             {"name": name, "title": metric.title, "greater_is_better": metric.greater_is_better}
             for name, metric in metrics.METRICS.items()
         ],
-        "values": list(metrics.evaluate(samples.true, samples.predicted).values()),
+        "values": list(metrics.evaluate(samples.labels, samples.predicted).values()),
         "compared_methods": [
-            {"name": name, "values": list(metrics.evaluate(samples.true, prediction).values())}
+            {"name": name, "values": list(metrics.evaluate(samples.labels, prediction).values())}
             for name, prediction in samples.compared.items()
         ],
     }
+
+
+def _calibration(samples: _Samples) -> list[list[float]] | None:
+    """The calibration of the observed labels."""
+    if samples.probabilities is None:
+        return None
+    on = slice(None) if samples.observed is None else samples.observed
+    return calibration_table(samples.true[on], samples.probabilities[on])
 
 
 def _by_label(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[list[float | None]]:

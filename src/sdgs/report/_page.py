@@ -46,7 +46,7 @@ def write_model_report(
     X : array-like, sparse or DataFrame of shape (n, p), or whatever the pipeline takes
         Samples, preferably held out from training.
     Y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
-        Their labels, in any form that the model accepts.
+        Their labels, in any form that the model accepts. Unobserved labels (NaN) are neither shown nor counted.
     path : str or Path
         File to write, such as ``report.html``.
     feature_names, label_names, sample_names : array-like, optional

@@ -27,7 +27,7 @@ def test_the_relation_has_the_number_of_labels_and_their_side(tmp_path):
     missing = load_meka(path)
     assert missing.Y is None
     assert missing.X.shape == (2, 2)
-    with pytest.raises(ValueError, match="missing labels"):
+    with pytest.raises(ValueError, match="has no labels"):
         missing.statistics()
     path.write_text(f"@relation 'r: -C 2'\n{body}".replace("1,0,5", "?,0,5"))
     np.testing.assert_array_equal(load_meka(path).Y, [[np.nan, 0], [0, 1]])

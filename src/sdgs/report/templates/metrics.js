@@ -2,7 +2,7 @@
 // The metrics of one sample with nTrue true labels, nPredicted predicted ones, and nBoth that are both. A metric that is not
 // listed here has no curve and no value at the threshold.
 const SAMPLE_METRICS = {
-  hamming_loss: (nTrue, nPredicted, nBoth) => (nTrue + nPredicted - 2 * nBoth) / k,
+  hamming_loss: (nTrue, nPredicted, nBoth) => (nTrue + nPredicted - 2 * nBoth) / content.observed_per_sample,
   precision: (nTrue, nPredicted, nBoth) => nPredicted ? nBoth / nPredicted : nTrue ? 0 : 1,
   recall: (nTrue, nPredicted, nBoth) => nTrue ? nBoth / nTrue : nPredicted ? 0 : 1,
   f1: (nTrue, nPredicted, nBoth) => nTrue + nPredicted ? 2 * nBoth / (nTrue + nPredicted) : 1,
