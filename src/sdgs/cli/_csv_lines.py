@@ -5,9 +5,9 @@ import io
 from typing import Any
 
 
-def csv_writer(text: io.StringIO) -> Any:
+def csv_writer(text: io.StringIO, separator: str = ",") -> Any:
     r"""A writer of rows that end with ``\n``."""
-    return csv.writer(_Lines(text), lineterminator=_Lines.END)
+    return csv.writer(_Lines(text), delimiter=separator, lineterminator=_Lines.END)
 
 
 class _Lines:

@@ -17,16 +17,23 @@ def check_holdout(file: Path, holdout: float | None, holdout_file: Path | None, 
     """Reject a share that is none, and options that exclude each other."""
     if holdout is not None and test is not None:
         raise typer.BadParameter("give --test or --holdout, not both.", param_hint="--holdout")
-    if holdout is not None and not 0 < holdout < 1:
-        hint = f" For {holdout:g} % give {holdout / 100:g}." if 1 < holdout < 100 else ""
-        raise typer.BadParameter(f"{holdout:g} must be a share between 0 and 1.{hint}", param_hint="--holdout")
+    check_share(holdout, "--holdout")
     if holdout_file is not None:
         if holdout is None or str(file) == "-":
             raise typer.BadParameter("needs --holdout and a file to read.", param_hint="--holdout-file")
         option.check_output(holdout_file, file, suffixes=(".csv",), hint="--holdout-file")
 
 
-def split_samples(Y: Any, holdout: float | None, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def check_share(share: float | None, hint: str) -> None:
+    """Reject a share that is not between 0 and 1."""
+    if share is not None and not 0 < share < 1:
+        percent = f" For {share:g} % give {share / 100:g}." if 1 < share < 100 else ""
+        raise typer.BadParameter(f"{share:g} must be a share between 0 and 1.{percent}", param_hint=hint)
+
+
+def split_samples(
+    Y: Any, holdout: float | None, seed: int, *, groups: Any = None, hint: str = "--holdout"
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows to hold out, and the others, in order; each label has about the same share in both."""
     from sdgs.model_selection import MultilabelStratifiedShuffleSplit
 
@@ -35,9 +42,12 @@ def split_samples(Y: Any, holdout: float | None, seed: int) -> tuple[NDArray[np.
         return np.arange(0), np.arange(n)
     n_held_out = round(holdout * n)
     if not 0 < n_held_out < n:
-        exit_with_error(f"--holdout {holdout:g} of {count(n, 'sample')} leaves none to train on or to hold out.")
+        exit_with_error(f"{hint} {holdout:g} of {count(n, 'sample')} leaves none to train on or to hold out.")
     splitter = MultilabelStratifiedShuffleSplit(1, test_size=n_held_out, random_state=seed)
-    kept, held_out = next(splitter.split(np.empty((n, 0)), Y))
+    try:
+        kept, held_out = next(splitter.split(np.empty((n, 0)), Y, groups))
+    except ValueError as error:  # a single group
+        exit_with_error(str(error))
     return np.sort(held_out), np.sort(kept)
 
 

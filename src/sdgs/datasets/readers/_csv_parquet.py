@@ -19,7 +19,10 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 
 
 class CsvSource(TableSource):
-    """CSV whose delimiter is a comma, semicolon, tab or vertical bar, by the first line."""
+    """CSV whose delimiter is a comma, semicolon, tab or vertical bar, by the first line.
+
+    ``header`` has the names of the columns as they are in the file, with spaces around them.
+    """
 
     def __init__(self, stream: Stream, delimiter: str | None, max_bytes: int | None, block_bytes: int) -> None:
         super().__init__(block_bytes)
@@ -44,7 +47,8 @@ class CsvSource(TableSource):
             )
         checked_lines = self._without_nul(chain([first, second] if second else [first], lines))
         self._reader = csv.reader(checked_lines, delimiter=self.separator, strict=True)
-        self.names = tuple(name.strip() for name in next(self._records())[1])
+        self.header = next(self._records())[1]
+        self.names = tuple(name.strip() for name in self.header)
         numbers = _numbers_among(self.names)
         self._has_odd_names = len(numbers) > 1 and not (np.diff(numbers) > 0).all()
         if self._has_odd_names and 2 * len(numbers) > len(self.names):
@@ -72,6 +76,10 @@ class CsvSource(TableSource):
                 "names in its place, or above it if it is a sample."
             )
         return notes
+
+    def records(self) -> Iterator[list[str]]:
+        """The cells of all rows, as they are."""
+        return (record for _, record in self._records())
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Records that are not empty, with the line where each starts."""

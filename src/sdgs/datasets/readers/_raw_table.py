@@ -73,6 +73,8 @@ class Table:
         lines += [f"  {kind}: {join_names(names)}" for kind, names in kinds.items()]
         if self.label_names:
             lines.append(f"  labels: {join_names(self.label_names)}")
+        if self.Y is not None and np.isnan(self.Y).any():
+            lines.append(f"  unobserved: {100 * np.isnan(self.Y).mean():.1f} % of the labels")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
