@@ -20,7 +20,7 @@ from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import refines_random_start
 from sdgs.distributed._actor_pool import ActorPool
-from sdgs.distributed._k_largest import bound_kth_largest, split_k_largest
+from sdgs.distributed._k_largest import bound_kth_largest, cut_at_budget
 
 
 class DistributedAlternation(AlternationState):
@@ -32,7 +32,11 @@ class DistributedAlternation(AlternationState):
         self.scale = power_of_two_above(max(pool.call_all("largest")), dtype)
         csr_labels = problem.labels.tocsr()
         parts = [csr_labels[first:last].tocsc() for first, last in pool.bounds]
-        problems = [replace(problem, shape=(part.shape[0], p), labels=part, n_jobs=None) for part in parts]
+        weights = [None if problem.sample_weight is None else problem.sample_weight[a:b] for a, b in pool.bounds]
+        problems = [
+            replace(problem, shape=(part.shape[0], p), labels=part, n_jobs=None, sample_weight=weight)
+            for part, weight in zip(parts, weights, strict=True)
+        ]
         energies = pool.call("initialise", [(problem, self.scale) for problem in problems])
         self.total = sum(total for total, _ in energies)
         self.energies = np.sum([by_label for _, by_label in energies], axis=0).tolist()
@@ -80,11 +84,11 @@ class DistributedAlternation(AlternationState):
         """S := the K largest entries on all workers."""
         arguments = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
         samples = self._pool.call("residual_candidates", arguments)
-        sizes = [sample.size for sample in samples]
-        if sum(sizes) > self.problem.K > 0:
-            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, self.problem.K))
-            sizes = split_k_largest(candidates, self.problem.K)
-        self._error = sum(self._pool.call("set_residual", [(size,) for size in sizes]))
+        K, cut, remaining = self.problem.K, 0.0, [0.0] * len(samples)  # no candidate is zero
+        if sum(sample.total for sample in samples) > K > 0:
+            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, K))
+            cut, remaining = cut_at_budget(candidates, K)
+        self._error = sum(self._pool.call("set_residual", [(cut, rest) for rest in remaining]))
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
