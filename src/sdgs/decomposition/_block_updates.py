@@ -19,7 +19,8 @@ those matrices. So the error after the step is at most the error before it. A ne
 
 *Sample weights* w minimise sum_i w_i ||R_i||^2. That is the problem for rows multiplied by sqrt(w_i), whose label step
 takes Q from N^T diag(w) (N A); then L^i = N Q Q^T holds for the rows as they are, so that nothing else is weighted. In
-the residual step an entry of row i takes w_i of the budget K.
+the residual step an entry of row i takes w_i of the budget K. The largest entries that fit are the best ones but for
+the last of them, so that the entries of the last sweep may be better: then S keeps those, and no step raises the error.
 """
 
 from collections.abc import Callable
@@ -198,10 +199,21 @@ def update_residual(
         floor = float(xp.min(xp.abs(take(flat, S_indices)))) if S_indices.shape[0] == K > 0 else 0.0
         S_indices = largest_entries(flat, int(K), floor, block_size=block_size)
     else:
-        p = R.shape[1]
-        S_indices, _ = largest_weighted_entries(flat, K, lambda at: take(weight, at // p), block_size=block_size)
+        S_indices = _better_entries(flat, S_indices, K, lambda at: take(weight, at // R.shape[1]), block_size)
     S_values = take(flat, S_indices)
     return xp.reshape(put(flat, S_indices, xp.zeros_like(S_values)), R.shape), S_indices, S_values
+
+
+def _better_entries(flat: Any, last: Any, K: float, costs_of: Callable[[Any], Any], block_size: int) -> Any:
+    """Indices of the largest entries that fit into K, or those of the last sweep if their weighted energy is larger."""
+    largest, _ = largest_weighted_entries(flat, K, costs_of, block_size=block_size)
+    return max((largest, last), key=lambda at: weighted_energy(take(flat, at), costs_of(at)))
+
+
+def weighted_energy(values: Any, weight: Any) -> float:
+    """The sum of squares, with weights."""
+    xp = namespace(values)
+    return float(xp.sum(xp.astype(values, xp.float64) ** 2 * weight))
 
 
 def slices(size: int, step: int) -> list[slice]:

@@ -3,7 +3,8 @@
 For each label only matrices of p x r numbers are sent: N^T (N A) from the workers and the subspace Q back to them, and
 only from and to workers that have rows of the label. The subspaces of one level of labels are sent together with the
 request for the sums of the next. So a sweep takes one round trip per level (in the first sweep two), and three more for
-the residual. Notation: :mod:`sdgs.decomposition._block_updates`. A level is a set of labels that share no row.
+the residual, or four with weights. Notation: :mod:`sdgs.decomposition._block_updates`. A level is a set of labels that
+share no row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,14 +82,20 @@ class DistributedAlternation(AlternationState):
         return sums
 
     def _residual_step(self) -> None:
-        """S := the K largest entries on all workers."""
-        arguments = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
+        """S := the K largest entries on all workers; with weights the last ones if those are better."""
+        arguments: list[tuple[Any, ...]] = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
         samples = self._pool.call("residual_candidates", arguments)
         K, cut, remaining = self.problem.K, 0.0, [0.0] * len(samples)  # no candidate is zero
         if sum(sample.total for sample in samples) > K > 0:
             candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, K))
             cut, remaining = cut_at_budget(candidates, K)
-        self._error = sum(self._pool.call("set_residual", [(cut, rest) for rest in remaining]))
+        arguments = [(cut, rest) for rest in remaining]
+        if self.problem.sample_weight is not None:
+            last, largest = np.sum(self._pool.call("residual_energies", arguments), axis=0)
+            if last > largest:
+                self._error = sum(self._pool.call_all("update_residual_values"))
+                return
+        self._error = sum(self._pool.call("set_residual", arguments))
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""

@@ -8,7 +8,7 @@ from distributed import get_worker
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdgs._utils._threads import blas_on_one_thread
-from sdgs.decomposition._block_updates import Array, Indices, number_within_budget, slices
+from sdgs.decomposition._block_updates import Array, Indices, number_within_budget, slices, weighted_energy
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import starts_from_last_subspace
 from sdgs.distributed._dask_rows import check_block
@@ -119,11 +119,26 @@ class TrainingActor:
         order = order[: number_within_budget(problem.costs(indices[order]), problem.K)]
         self._indices, self._values = indices[order], values[order]
         self._costs = problem.costs(self._indices)
+        if problem.sample_weight is not None:
+            self._last_values = self._state.values_at_residual()
         return sample_sorted(np.abs(self._values), self._costs)
 
     def candidates_between(self, low: float, high: float) -> NumbersBetween:
         """The magnitudes of the candidates between two bounds."""
         return numbers_between(np.abs(self._values), self._costs, low, high)
+
+    def residual_energies(self, cut: float, remaining: float) -> tuple[float, float]:
+        """The weighted energy of the entries that S has, and of those that ``set_residual`` would give it."""
+        last = weighted_energy(self._last_values, self._state.problem.costs(self._state.S_indices))
+        size = number_above_cut(np.abs(self._values), self._costs, cut, remaining)
+        return last, weighted_energy(self._values[:size], self._costs[:size])
+
+    @blas_on_one_thread()
+    def update_residual_values(self) -> float:
+        """S keeps its entries; returns the error of these rows."""
+        self._state.put_residual(self._state.S_indices, self._last_values)
+        self._state.sweeps += 1
+        return self._state.error()
 
     @blas_on_one_thread()
     def set_residual(self, cut: float, remaining: float) -> float:

@@ -57,6 +57,10 @@ class DenseWorkerAlternation(DenseAlternation):
             return np.asarray(largest_entries(flat, int(problem.K), floor))
         return np.asarray(largest_weighted_entries(flat, problem.K, lambda at: problem.costs(at + low), floor)[0])
 
+    def values_at_residual(self) -> Array:
+        """R + S at the entries of S, after R became R + S."""
+        return np.asarray(self.R.reshape(-1)[self.S_indices])
+
     def put_residual(self, indices: Indices, values: Array) -> None:
         """S := these entries, in ascending order."""
         self.S_indices, self.S_values = indices, values

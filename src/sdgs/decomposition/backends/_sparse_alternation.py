@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_weighted_entries, slices
+from sdgs.decomposition._block_updates import (
+    Array,
+    Indices,
+    largest_entries,
+    largest_weighted_entries,
+    slices,
+    weighted_energy,
+)
 from sdgs.decomposition._label_rows import cooccurring_labels
 
 _MIN_MAGNITUDE = 1e-30  # entries of W C below it are rounding
@@ -233,11 +240,30 @@ class SparseAlternation(Alternation):
         """
         indices, values = self.residual_candidates()
         if self.problem.sample_weight is not None:
-            order = np.argsort(indices)
-            indices, values = indices[order], values[order]
+            self._weighted_residual_step(indices, values)
+            return
         chosen, _ = self.largest_candidates(indices, values)
         chosen = chosen[np.argsort(indices[chosen])]
         self.put_residual(indices[chosen], values[chosen])
+
+    def _weighted_residual_step(self, indices: Indices, values: Array) -> None:
+        """The largest candidates that fit into K, or the entries of the last sweep if those are better."""
+        order = np.argsort(indices)
+        chosen = order[self.largest_candidates(indices[order], values[order])[0]]
+        largest, last = (indices[chosen], values[chosen]), (self.S_indices, self.values_at_residual())
+        self.put_residual(*max((largest, last), key=lambda S: weighted_energy(S[1], self.problem.costs(S[0]))))
+
+    def values_at_residual(self) -> Array:
+        """X - W C at the entries of S."""
+        X, p = self.X, self.X.shape[1]
+        entries = csr_array((self.S_values, (self.S_indices // p, self.S_indices % p)), shape=X.shape)
+        rows = np.flatnonzero(np.diff(entries.indptr))
+        stored = X[rows]
+        flat = np.append(np.repeat(rows, np.diff(stored.indptr)) * p + stored.indices, -1)
+        position = np.searchsorted(flat[:-1], self.S_indices)
+        values = np.where(flat[position] == self.S_indices, np.append(stored.data, 0)[position], 0) * (1 / self.scale)
+        low_rank = self._reconstruction_at(entries, self._W, np.ascontiguousarray(self._C.T))
+        return np.asarray(values - low_rank, dtype=X.dtype)
 
     def residual_candidates(self) -> tuple[Indices, Array]:
         """(flat index, X - W C) of some entries that include the K largest."""
