@@ -31,15 +31,17 @@ def most_relevant_columns(
     """
     if sum(block.shape[1] for block in blocks) <= max_columns:
         return None
-    explained = np.concatenate(
-        [_explained_by_column(block, labels, sample_weight, product_entries) for block in blocks]
-    )
+    explained = np.concatenate([explained_by_column(block, labels, sample_weight, product_entries) for block in blocks])
     return np.sort(np.argsort(-explained, kind="stable")[:max_columns])
 
 
-def _explained_by_column(
-    block: Any, labels: Any, sample_weight: NDArray[np.float64] | None, product_entries: int
+def explained_by_column(
+    block: Any,
+    labels: Any,
+    sample_weight: NDArray[np.float64] | None = None,
+    product_entries: int = _PRODUCT_ENTRIES,
 ) -> NDArray[np.float64]:
+    """The relevance of each column of a feature block: see :func:`most_relevant_columns`."""
     n, n_labels = labels.shape
     if sample_weight is None:
         frequency = np.asarray(labels.mean(axis=0), dtype=np.float64).reshape(-1)
