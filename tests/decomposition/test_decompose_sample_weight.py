@@ -138,6 +138,27 @@ def test_agrees_with_the_definition(kind):
         np.testing.assert_allclose(result.low_rank(i), L[i], atol=1e-6)
 
 
+@pytest.mark.parametrize("tol", [0.5, 0.2, 0.1, 0.05, 0.01])
+def test_the_stopping_rule_is_that_of_repeated_samples(tol):
+    X, Y, *_ = make_samples("dense")
+    weight = np.where(Y.any(axis=1), 1, 30)
+    rows = np.repeat(np.arange(N), weight)
+    options = {"n_components": 2, "residual_size": 0, "tol": tol, "random_state": 0}
+    X[:4] *= 0.1 / 2
+    weighted = decompose(X, Y, sample_weight=weight, **options)
+    assert_is_repetition(weighted, decompose(X[rows], Y[rows], **options), weight)
+
+
+def test_labels_with_many_samples():
+    """Whose rows are copied block by block, by several threads."""
+    data = make_label_subspaces(9000, 40, 2, n_components=2, labels_per_sample=1, noise=0.3, random_state=0)
+    options = {"sample_weight": np.random.default_rng(0).exponential(size=9000), "tol": 1e-2, "random_state": 0}
+    dense, threaded = (decompose(data.X, data.Y, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    sparse = decompose_as_given(csr_array(data.X), data.Y, **options)
+    np.testing.assert_array_equal(dense.objective, threaded.objective)
+    np.testing.assert_allclose(dense.objective, sparse.objective, rtol=1e-9)
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     problem=problems(),
