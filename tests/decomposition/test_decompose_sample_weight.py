@@ -201,7 +201,9 @@ def test_the_largest_entries_that_fit_are_chosen(seed, K, levels):
             break
         expected.append(place)
     for block_size in (5, 200):
-        chosen, _ = largest_weighted_entries(E, K, lambda at: weight[at // 7], block_size=block_size)
+        chosen, _ = largest_weighted_entries(
+            E, K, lambda at: weight[at // 7], block_size=block_size, sample_size=block_size // 2
+        )
         np.testing.assert_array_equal(chosen, np.sort(expected))
 
 

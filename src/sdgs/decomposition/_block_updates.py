@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, svd
 from scipy.linalg.lapack import dgeqrf, dgesdd, dgesdd_lwork, dorgqr, dsyevr
 
-from sdgs._utils._array_api import namespace, on_host, put, take, to_host
+from sdgs._utils._array_api import namespace, on_host, put, take, to_device_of, to_host
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -162,17 +162,51 @@ def largest_within_budget(magnitudes: Any, costs: Any, K: float) -> tuple[Any, f
 
 
 def largest_weighted_entries(
-    E: Any, K: float, costs_of: Callable[[Any], Any], floor: float = 0.0, *, block_size: int = _SCAN_ENTRIES
+    E: Any,
+    K: float,
+    costs_of: Callable[[Any], Any],
+    floor: float = 0.0,
+    *,
+    block_size: int = _SCAN_ENTRIES,
+    sample_size: int = _SAMPLE_SIZE,
 ) -> tuple[Any, float]:
     """Flat indices, ascending, of the non-zero entries above ``floor`` that fit into a budget K, the largest first.
 
     ``costs_of`` returns the costs of entries at some indices. The second result is the largest magnitude that was left
-    out, or ``floor``.
+    out, or ``floor``. As in `largest_entries` a higher floor is estimated, and if no entry above it is left out, it was
+    too high.
     """
     xp = namespace(E)
     flat = xp.reshape(E, (-1,))
-    indices = xp.zeros((0,), dtype=xp.int64, device=device(flat))
-    max_candidates = 0
+    if K <= 0:
+        return xp.zeros((0,), dtype=xp.int64, device=device(flat)), floor
+    estimate = _estimated_weighted_floor(flat, K, costs_of, sample_size)
+    if estimate > floor:
+        indices, largest_other = _largest_weighted_above(flat, K, costs_of, estimate, block_size)
+        if largest_other > estimate:
+            return indices, largest_other
+    return _largest_weighted_above(flat, K, costs_of, floor, block_size)
+
+
+def _estimated_weighted_floor(flat: Any, K: float, costs_of: Callable[[Any], Any], sample_size: int) -> float:
+    """A magnitude such that the entries above it exceed the budget with high probability, from a regular sample."""
+    step = flat.shape[0] // sample_size
+    if step < 2:
+        return 0.0
+    sample = np.abs(to_host(flat[::step]))
+    costs = to_host(costs_of(to_device_of(np.arange(0, flat.shape[0], step), flat)))
+    order = np.argsort(-sample)
+    largest_cost = step * costs.max()
+    target = K + 4 * np.sqrt(K * largest_cost) + 4 * largest_cost  # at least four standard deviations above
+    rank = np.searchsorted(step * costs[order].cumsum(), target)
+    return float(sample[order[rank]]) if rank < sample.size else 0.0
+
+
+def _largest_weighted_above(
+    flat: Any, K: float, costs_of: Callable[[Any], Any], floor: float, block_size: int
+) -> tuple[Any, float]:
+    xp = namespace(flat)
+    indices, max_candidates = xp.zeros((0,), dtype=xp.int64, device=device(flat)), 0
     for block in slices(flat.shape[0], block_size):
         candidates = xp.nonzero(xp.abs(flat[block]) > floor)[0]
         indices = xp.concat([indices, xp.astype(candidates, xp.int64, copy=False) + block.start])

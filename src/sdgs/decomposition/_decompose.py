@@ -95,7 +95,7 @@ def decompose(
         Maximum number of sweeps over all labels.
     tol : float, default=1e-4
         Stop when the error is at most ``tol * ||X||_F^2`` (the paper's rule), or when a sweep lowers it by at most
-        ``tol`` times its value.
+        ``tol`` times its value. With weights both are weighted.
     random_state : int, RandomState instance or None, default=None
         Determines the random projections. Not used by ``"svd"``.
     n_jobs : int or None, default=None
