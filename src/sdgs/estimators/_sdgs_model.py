@@ -39,7 +39,7 @@ from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import SCALINGS, suitable_scalings
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
-from sdgs.selection._defaults import PENALTIES, PREVIEW_ROWS, START_ALPHA, START_RANK
+from sdgs.selection._defaults import PENALTIES, PROPENSITY_ROWS, START_ALPHA, START_RANK
 from sdgs.selection._folds import check_cv, restrict_splits, splits_of
 from sdgs.selection._propensity import estimate_propensity
 
@@ -163,7 +163,7 @@ class SDGSModel(
             return given_propensity(self.propensity, labels.shape[1])
         scaling = suitable_scalings(samples.column_statistics)[0] if self.scaling == "auto" else self.scaling
         parameters = PipelineParameters(scaling, START_RANK, START_ALPHA)
-        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PREVIEW_ROWS)
+        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PROPENSITY_ROWS)
         return np.full(labels.shape[1], estimate_propensity(evaluator, parameters))
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
