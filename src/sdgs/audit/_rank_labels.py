@@ -54,8 +54,7 @@ def rank_suspicious_labels(
     estimate from above. It assumes that mistakes hit all samples alike: of the quarter of the samples for which a label
     is least probable, hardly any should have it. With r the share that has it all the same, a label that n - c samples
     do not have is wrong in about r (n - c) of the c samples that have it; n counts the samples of which the label is
-    observed. There is no such estimate for missing labels,
-    because a label that a sample should have is seldom certain.
+    observed. There is no such estimate for missing labels, because a label that a sample should have is seldom certain.
 
     Examples
     --------
