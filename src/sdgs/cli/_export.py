@@ -45,6 +45,7 @@ def export(
     from sdgs.cli._models import load_model
     from sdgs.deployment import export as export_model
     from sdgs.deployment._export_model import SUFFIXES
+    from sdgs.deployment._model_description import ENCODES_TABLES
 
     suffix = SUFFIXES[format.value]
     output = output or Path(_module_name(model.stem) + suffix)
@@ -53,9 +54,9 @@ def export(
     if format is ExportFormat.onnx:
         require_module("onnx", "The format onnx", extra="export")
     named = load_model(model, 1)
-    if named.encoder is not None and not hasattr(named.model, "encoder_"):
-        exit_with_error(f"{model} holds a pipeline that encodes tables, which cannot be exported.")
     try:
+        if named.encoder is not None:  # of the model or of a pipeline
+            raise ValueError(ENCODES_TABLES)
         export_model(named.model, output, format=format.value)
     except ValueError as error:
         exit_with_error(f"{model} was not exported. {error}")

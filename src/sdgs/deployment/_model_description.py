@@ -28,6 +28,12 @@ from sdgs.readout._scaling import Scaling
 
 Description = dict[str, Any]
 
+ENCODES_TABLES = (
+    "The model encodes a table with text, categories or dates, which an exported file cannot do. Predict with the "
+    "library: docs/serving.md. Or fit a model to model.encoder_.transform(X), export that one, and encode samples "
+    "before you pass them on."
+)
+
 _MAX_CODED_ROWS = 8192  # rows of a dictionary; for more the library codes by another algorithm
 _MAX_ROWS = 1 << 62
 
@@ -112,11 +118,7 @@ def _plain_name(name: Any) -> str | int | float | bool:
 
 def _describe_pipelines(model: Any) -> list[Description]:
     if model.encoder_ is not None:
-        raise ValueError(
-            "The model encodes a table with text, categories or dates, which an exported file cannot do. Predict with "
-            "the library: docs/serving.md. Or fit a model to model.encoder_.transform(X), export that one, and encode "
-            "samples before you pass them on."
-        )
+        raise ValueError(ENCODES_TABLES)
     reads_norms = model.readout == "norm"
     if not reads_norms and model._pipelines[0].ridge is None:
         raise ValueError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
