@@ -29,6 +29,7 @@ MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
 DECIDED = ", decided"
 SERVING = "export"  # the subject of speed.csv that has tables of its own
+FORMS = ("library", "Python file", "ONNX")
 GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
@@ -268,6 +269,8 @@ def serving_blocks() -> dict[str, str]:
     records = [r for r in read_records("speed") if r["subject"] == SERVING]
     figures = {(r["case"], r["quantity"]): r["value"] for r in records}
     cases, quantities = unique(r["case"] for r in records), unique(r["quantity"] for r in records)
+    models = unique(case.partition("; ")[0] for case in cases)
+    cases = [case for model in models for form in FORMS if (case := f"{model}; {form}") in cases]
 
     def table(columns: dict[str, str]) -> str:
         rows = [

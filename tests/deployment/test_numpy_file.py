@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array
 import sdgs
 from helpers import in_small_blocks
 from sdgs import SDGSClassifier, SDGSClassifierCV
-from sdgs.datasets import make_composite_digits
+from sdgs.datasets import load, make_composite_digits
 from sdgs.methods import PLST, BinaryRelevance, ReducedRankRidge, SharedSubspace
 from sdgs.readout._decision import Decision
 from sdgs.readout._ridge import Ridge
@@ -99,6 +99,15 @@ def test_models_fitted_to_missing_values(tmp_path):
     model = SDGSClassifier(2, random_state=0).fit(without_some(X), Y)
     X = digits("test")[0][:6]
     assert_same_predictions(model, load_exported(model, tmp_path / "model.py"), X, without_some(X))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["emotions", "medical", "yahoo-arts"])
+def test_real_data(name, data_home, tmp_path):
+    data = load(name, "train", data_home=data_home)
+    model = SDGSClassifier(random_state=0).fit(data.X[:-60], data.Y[:-60])
+    X = data.X[-60:]
+    assert_same_predictions(model, load_exported(model, tmp_path / "model.py"), X, without_some(X)[:10])
 
 
 @pytest.mark.parametrize("options", [{}, {"gamma": 1.5}, {"scaling": "rows", "gamma": 1.5}], ids=str)

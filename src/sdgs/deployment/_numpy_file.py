@@ -81,8 +81,9 @@ def numpy_file(description: Description, module: str) -> str:
     functions = _FUNCTIONS.format(
         scores="log-odds" if has_probabilities else "scores", predicted=predicted[0].upper() + predicted[1:]
     )
+    arrays = "\n".join(arrays[start : start + _LINE] for start in range(0, len(arrays), _LINE))
     model = (
-        f"_DOCUMENT = {_as_literal(document)}\n\n_ARRAYS = {_as_literal(arrays)}\n\n"
+        f'_DOCUMENT = {document!r}\n\n_ARRAYS = """\n{arrays}\n"""\n\n'
         "_PREDICTOR = Predictor(read_description(_DOCUMENT, _ARRAYS))\n"
         "LABELS: list[Any] = _PREDICTOR.labels\n"
         'FEATURES: list[Any] | None = _PREDICTOR.description["features"]\n'
@@ -135,11 +136,3 @@ def _encode(description: Description) -> tuple[str, str]:
 
     document = json.dumps(description, default=replace_array, allow_nan=False)
     return document, base64.b64encode(zlib.compress(b"".join(data))).decode()
-
-
-def _as_literal(text: str) -> str:
-    """Text as lines of a Python string."""
-    if len(text) <= _LINE or "\\" in text or '"' in text:
-        return repr(text)
-    lines = "\n".join(text[start : start + _LINE] for start in range(0, len(text), _LINE))
-    return f'"""\n{lines}\n"""'
