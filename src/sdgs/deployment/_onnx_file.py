@@ -117,8 +117,8 @@ def _add_kernel(graph: OnnxGraph, kernel: Description, X: str, norms: str | None
         differences = body.add("Abs", body.add("Sub", graph.constant(landmarks), "x"))
         distances = body.reduce("ReduceSum", differences, keepdims=0)
     else:
-        indices, values = _padded(landmarks, kernel["indices"], indptr, padding=-1)
-        x = body.add("Gather", body.add("Concat", "x", np.zeros(1), axis=0), graph.constant(indices), axis=0)
+        indices, values = _padded(landmarks, kernel["indices"], indptr)
+        x = body.add("Gather", "x", graph.constant(indices), axis=0)
         changes = body.add("Sub", body.add("Abs", body.add("Sub", x, graph.constant(values))), body.add("Abs", x))
         norm = body.reduce("ReduceSum", body.add("Abs", "x"), axis=0)
         distances = body.add("Max", body.add("Add", body.reduce("ReduceSum", changes, keepdims=0), norm), 0.0)
@@ -127,12 +127,12 @@ def _add_kernel(graph: OnnxGraph, kernel: Description, X: str, norms: str | None
 
 
 def _padded(
-    data: NDArray[np.float64], indices: NDArray[np.int64], indptr: NDArray[np.int64], *, padding: int
+    data: NDArray[np.float64], indices: NDArray[np.int64], indptr: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The entries of CSR rows as two arrays (m, largest number of entries of a row)."""
+    """The entries of CSR rows as two arrays (m, largest number of entries of a row); others are entries of value 0."""
     counts = np.diff(indptr)
     shape = (counts.size, int(counts.max(initial=0)))
-    padded_indices, values = np.full(shape, padding, dtype=np.int64), np.zeros(shape)
+    padded_indices, values = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     is_entry = np.arange(shape[1]) < counts[:, None]
     padded_indices[is_entry], values[is_entry] = indices, data
     return padded_indices, values
