@@ -4,6 +4,7 @@
 """
 
 import math
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +21,6 @@ from sdgs._utils._version import __version__
 from sdgs.estimators._sdgs_model import SDGSModel
 from sdgs.methods._binary_relevance import BinaryRelevance
 from sdgs.methods._linear_method import LinearMethod
-from sdgs.readout._decision import Decision
 from sdgs.readout._landmark_kernel import LandmarkKernel
 from sdgs.readout._pipeline import FittedPipeline
 from sdgs.readout._ridge import Ridge
@@ -34,6 +34,7 @@ ENCODES_TABLES = (
     "before you pass them on."
 )
 
+_DECISION_FIELDS = ("metric", "at_least_one", "thresholds", "top", "label_weight", "label_sets")
 _MAX_CODED_ROWS = 8192  # rows of a dictionary; for more the library codes by another algorithm
 _MAX_ROWS = 1 << 62
 
@@ -73,22 +74,31 @@ def describe_model(model: Any) -> Description:
 
 def describe_decision(model: Any) -> Description:
     """How labels are decided from scores: the only place that knows."""
-    rule: Description = {"rule": "", "threshold": None, "top": None, "at_least_one": False}
+    plain: Description = {"rule": "", "threshold": None, "top": None, "at_least_one": False}
+    plain |= {"label_weight": None, "label_sets": None}
     if isinstance(model, BinaryRelevance):
-        return rule | {"rule": "score above", "threshold": 0.0}
+        return plain | {"rule": "score above", "threshold": 0.0}
     if isinstance(model, LinearMethod):
-        return rule | {"rule": "score above", "threshold": float(model.threshold)}
+        return plain | {"rule": "score above", "threshold": float(model.threshold)}
     if model.readout == "norm":
-        return rule | {"rule": "score at least", "threshold": float(model.threshold)}
-    decision: Decision = model._decision
-    rule["at_least_one"] = bool(decision.at_least_one)
-    if decision.top is not None:
-        return rule | {"rule": "top", "top": int(decision.top)}
-    if decision.thresholds is not None:
-        return rule | {"rule": "threshold", "threshold": np.asarray(decision.thresholds, dtype=np.float64)}
-    if decision.metric == "hamming_loss":
-        return rule | {"rule": "threshold", "threshold": 0.5}
-    return rule | {"rule": "expected f1"}
+        return plain | {"rule": "score at least", "threshold": float(model.threshold)}
+    values = {field.name: getattr(model._decision, field.name) for field in fields(model._decision)}
+    unknown = [name for name, value in values.items() if name not in _DECISION_FIELDS and value is not None]
+    if unknown:
+        raise ValueError(f"A decision with {unknown[0]} cannot be exported.")
+    metric, thresholds, label_sets = values["metric"], values["thresholds"], values.get("label_sets")
+    plain["at_least_one"], plain["label_weight"] = bool(values["at_least_one"]), values.get("label_weight")
+    if label_sets is not None:
+        plain["label_sets"] = {"sets": label_sets.sets.astype(np.float64), "log_ratios": label_sets.log_ratios}
+    if values["top"] is not None:
+        return plain | {"rule": "top", "top": int(values["top"])}
+    if thresholds is not None:
+        return plain | {"rule": "threshold", "threshold": np.asarray(thresholds, dtype=np.float64)}
+    if metric in ("hamming_loss", "subset_accuracy"):
+        return plain | {"rule": "threshold", "threshold": 0.5}
+    if metric in ("f1", "accuracy"):
+        return plain | {"rule": "expected f1"}
+    raise ValueError(f"A decision for metric={metric!r} without thresholds cannot be exported.")
 
 
 def _is_linear(model: Any) -> bool:

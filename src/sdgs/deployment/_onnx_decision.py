@@ -21,6 +21,10 @@ def add_decision(graph: OnnxGraph, description: Description, scores: str) -> Out
         outputs["probabilities"] = P, "DOUBLE", ["n", k]
     if description["one_per_sample"]:
         labels = np.asarray(description["labels"])
+        weight = description["decision"]["label_weight"]
+        if weight is not None:
+            log_odds = _add_clipped_log_odds(graph, _add_softmax_of_log_expit(graph, scores))
+            scores = graph.add("Add", log_odds, np.log(weight))
         best = graph.add("ArgMax", scores, axis=1, keepdims=0)
         dtype = {"U": "STRING", "b": "BOOL", "i": "INT64", "f": "DOUBLE"}[labels.dtype.kind]
         outputs["labels"] = graph.add("Gather", labels, best, axis=0), dtype, ["n"]
@@ -46,6 +50,9 @@ def _add_label_sets(graph: OnnxGraph, decision: Description, scores: str, k: int
     if rule == "score at least":
         return graph.add("GreaterOrEqual", scores, threshold)
     P = graph.add("Sigmoid", scores)
+    if decision["label_weight"] is not None:
+        weighted = graph.add("Mul", P, decision["label_weight"])
+        P = graph.add("Div", weighted, graph.add("Add", graph.add("Sub", 1.0, P), weighted))
     if rule == "top":
         _, leading = graph.add_outputs("TopK", P, np.array([min(decision["top"], k)]), number=2, axis=1)
         is_label = graph.add("Equal", graph.add("Unsqueeze", leading, np.array([2])), np.arange(k)[None, None])
@@ -53,7 +60,8 @@ def _add_label_sets(graph: OnnxGraph, decision: Description, scores: str, k: int
     if rule == "expected f1":
         return _add_best_expected_f1(graph, P, k, allow_empty=not decision["at_least_one"])
     labels = graph.add("GreaterOrEqual", P, threshold)
-    return _add_fill_empty(graph, labels, P, k) if decision["at_least_one"] else labels
+    labels = _add_fill_empty(graph, labels, P, k) if decision["at_least_one"] else labels
+    return labels if decision["label_sets"] is None else _add_most_probable_sets(graph, decision, P, labels)
 
 
 def _add_best_expected_f1(graph: OnnxGraph, P: str, k: int, *, allow_empty: bool) -> str:
@@ -75,3 +83,28 @@ def _add_fill_empty(graph: OnnxGraph, labels: str, P: str, k: int) -> str:
     has_label = graph.cast(graph.reduce("ReduceMax", graph.cast(labels, "INT64")), "BOOL")
     is_best = graph.add("Equal", graph.add("ArgMax", P, axis=1, keepdims=1), np.arange(k)[None])
     return graph.add("Or", labels, graph.add("And", is_best, graph.add("Not", has_label)))
+
+
+def _add_clipped_log_odds(graph: OnnxGraph, P: str) -> str:
+    """log(p / (1 - p)), of probabilities that are bounded away from 0 and 1."""
+    eps = float(np.finfo(np.float64).eps)
+    P = graph.add("Clip", P, eps, 1 - eps)
+    return graph.add("Sub", graph.add("Log", P), graph.add("Log", graph.add("Sub", 1.0, P)))
+
+
+def _add_most_probable_sets(graph: OnnxGraph, decision: Description, P: str, independent: str) -> str:
+    """The best of some sets, whose probabilities are corrected, and of the set of independent labels."""
+    sets, log_ratios = decision["label_sets"]["sets"], decision["label_sets"]["log_ratios"]
+    log_odds, own = _add_clipped_log_odds(graph, P), graph.cast(independent, "DOUBLE")
+    scores = graph.add("Add", graph.add("MatMul", log_odds, sets.T), log_ratios[:-1])
+    own_score = graph.reduce("ReduceSum", graph.add("Mul", log_odds, own))
+    is_better = graph.add(
+        "Greater", graph.add("Add", own_score, float(log_ratios[-1])), graph.reduce("ReduceMax", scores)
+    )
+    # The number of labels in which the own set differs from each of the others; 0 for one of them.
+    common = graph.add("MatMul", own, sets.T)
+    sizes = graph.add("Add", graph.reduce("ReduceSum", own), sets.sum(axis=1)[None])
+    differences = graph.add("Sub", sizes, graph.add("Mul", common, 2.0))
+    is_new = graph.add("Greater", graph.reduce("ReduceMin", differences), 0.5)
+    best = graph.add("Gather", sets > 0, graph.add("ArgMax", scores, axis=1, keepdims=0), axis=0)
+    return graph.add("Where", graph.add("And", is_better, is_new), independent, best)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.deployment.predictor._label_sets import decide, expit, softmax_of_log_expit
+from sdgs.deployment.predictor._label_sets import decide, expit, softmax_of_log_expit, weighted_class_scores
 from sdgs.deployment.predictor._pipeline_scores import Pipeline
 from sdgs.deployment.predictor._sample_blocks import Floats, dense_blocks, read_samples, times
 
@@ -60,7 +60,8 @@ class Predictor:
         """0/1 per label (n, k), or the label of each sample (n,) where a sample has exactly one."""
         scores = self.scores(X)
         if self.description["one_per_sample"]:
-            return np.asarray(np.asarray(self.labels)[scores.argmax(axis=1)])
+            best = weighted_class_scores(self.description["decision"], scores).argmax(axis=1)
+            return np.asarray(np.asarray(self.labels)[best])
         return decide(self.description["decision"], scores).astype(np.int64)
 
     def label_lists(self, X: Any) -> list[list[Any]]:
