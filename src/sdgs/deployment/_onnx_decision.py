@@ -107,4 +107,6 @@ def _add_most_probable_sets(graph: OnnxGraph, decision: Description, P: str, ind
     differences = graph.add("Sub", sizes, graph.add("Mul", common, 2.0))
     is_new = graph.add("Greater", graph.reduce("ReduceMin", differences), 0.5)
     best = graph.add("Gather", sets > 0, graph.add("ArgMax", scores, axis=1, keepdims=0), axis=0)
-    return graph.add("Where", graph.add("And", is_better, is_new), independent, best)
+    takes_own = graph.add("And", is_better, is_new)
+    is_own, is_best = graph.add("And", takes_own, independent), graph.add("And", graph.add("Not", takes_own), best)
+    return graph.add("Or", is_own, is_best)  # runtimes have no "Where" of booleans

@@ -55,7 +55,7 @@ def decide(decision: dict[str, Any], scores: Floats) -> NDArray[np.bool_]:
 
 
 def most_probable_sets(corrected: dict[str, Any], P: Floats, independent: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For each sample the best of some sets, whose probabilities are corrected, and of its set of independent labels."""
+    """For each sample the best of some sets, whose probabilities are corrected, and of that of independent labels."""
     sets, log_ratios, log_odds = corrected["sets"], corrected["log_ratios"], clipped_log_odds(P)
     labels = np.empty(P.shape, dtype=bool)
     for row, own in enumerate(independent):  # few operations per sample, and no array of samples x sets
