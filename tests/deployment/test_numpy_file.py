@@ -214,6 +214,11 @@ def test_names(tmp_path):
     assert labels == exported.LABELS
     assert names == exported.FEATURES
     np.testing.assert_array_equal(exported.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(exported.predict(X), model.predict(frame))
+    with pytest.raises(ValueError, match=r"in another order. Pass X\[FEATURES\]"):
+        exported.predict(frame[names[::-1]])
+    np.testing.assert_array_equal(exported.predict(frame[names[::-1]][exported.FEATURES]), model.predict(frame))
+    np.testing.assert_array_equal(exported.predict(pd.DataFrame(X)), model.predict(frame))
     expected = [[labels[j] for j in np.flatnonzero(row)] for row in model.predict(frame[:9]).to_numpy()]
     assert exported.predict_labels(X[:9]) == expected
     model = SDGSClassifier(2, gamma=None, random_state=0).fit(X, Y)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sdgs.deployment.predictor._label_sets import decide, expit, softmax_of_log_expit, weighted_class_scores
 from sdgs.deployment.predictor._pipeline_scores import Pipeline
-from sdgs.deployment.predictor._sample_blocks import Floats, dense_blocks, read_samples, times
+from sdgs.deployment.predictor._sample_blocks import Floats, check_names, dense_blocks, read_samples, times
 
 
 def read_description(document: str, arrays: str) -> Any:
@@ -38,6 +38,7 @@ class Predictor:
     def scores(self, X: Any) -> Floats:
         """The log-odds of labels (n, k), or the scores of a model without probabilities."""
         description = self.description
+        check_names(X, description["features"])
         X = read_samples(X, description["n_features"], missing=description["takes_missing"])
         with np.errstate(over="ignore", invalid="ignore"):
             if description["linear"] is not None:

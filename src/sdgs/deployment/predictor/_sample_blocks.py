@@ -25,6 +25,15 @@ def is_csr(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("data", "indices", "indptr", "shape"))
 
 
+def check_names(X: Any, features: list[Any] | None) -> None:
+    """Reject a DataFrame with other named columns than those of the model, or with the same in another order."""
+    names = list(X.columns) if hasattr(X, "columns") else []
+    if features is None or not names or not all(isinstance(name, str) for name in names):
+        return
+    if names != features:
+        raise ValueError("X has other columns than the model, or in another order. Pass X[FEATURES].")
+
+
 def read_samples(X: Any, n_features: int, *, missing: bool) -> Any:
     """X as float64, dense or CSR, after checks; with ``missing`` NaN is allowed."""
     if is_csr(X):
