@@ -14,12 +14,12 @@ from sdgs._utils._array_api import on_host, take_rows
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._sample_weight import check_sample_weight
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import check_observed_labels, known_positives
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
     check_features,
     check_int,
-    check_labels,
     check_n_jobs,
     check_number,
     check_ranks,
@@ -76,8 +76,8 @@ def decompose(
         ``sklearn.config_context(array_api_dispatch=True)`` (docs/devices.md). Dask arrays are decomposed by the workers
         of the current client, which may have less memory than the data (docs/large-data.md).
     Y : array-like or sparse of shape (n, k)
-        Labels, 0 or 1. Samples without a label belong to no component: only S and the error can represent them. Labels
-        without a sample get an empty component.
+        Labels, 0 or 1. NaN is an unobserved label: the sample is not among those of the label. Samples without a label
+        belong to no component: only S and the error can represent them. Labels without a sample get an empty component.
     n_components : int or sequence of k ints, default=4
         r, the rank of a label's component; reduced to the rank that the label's rows support.
     residual_size : int or float, default=1e-4
@@ -135,7 +135,7 @@ def decompose(
         X = check_features(X, missing=True)
     else:
         X, Y = backend.check_decomposable(X, Y)
-    labels, weighted = check_labels(Y, n_samples=X.shape[0]), None
+    labels, weighted = known_positives(check_observed_labels(Y, n_samples=X.shape[0])), None
     weight = check_sample_weight(sample_weight, X.shape[0])
     if weight is None:
         K: float = check_residual_size(residual_size, X.shape[0] * X.shape[1])

@@ -110,10 +110,14 @@ class SDGSModel(
         self._out_of_fold = None
         labels = labels.tocsr()
         self._splits = splits_of(self.cv, X, known_positives(labels))
-        kept = None if sample_weight is None else np.flatnonzero(sample_weight)
-        samples = X if isinstance(X, Samples) else ArraySamples(X, None, sample_weight)
+        samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
+        kept = None
+        if sample_weight is not None:
+            samples = samples.weighted(sample_weight)
+            if isinstance(samples, ArraySamples) and not sample_weight.all():
+                kept = np.flatnonzero(sample_weight)
         try:
-            if kept is None or kept.size == samples.shape[0]:
+            if kept is None:
                 self._fit_samples(samples, labels)
             else:  # rows are counted as in X again below
                 if not isinstance(self._splits, int):
