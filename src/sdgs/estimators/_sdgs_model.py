@@ -21,7 +21,13 @@ from sdgs._utils._validation import (
 )
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
-from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._deciding import DecidingMixin
+from sdgs.estimators._decision_parameters import (
+    check_decision_parameters,
+    check_thresholds,
+    resolve_at_least_one,
+    resolve_label_weight,
+)
 from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
@@ -39,6 +45,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    DecidingMixin,
     EncodingMixin,
     AuditingMixin,
     ExplainingMixin,
@@ -65,6 +72,7 @@ class SDGSModel(
     metric: str
     decision: Any
     at_least_one: Any
+    label_weight: Any
     cv: int
     solver: str
     max_iter: int
@@ -94,6 +102,7 @@ class SDGSModel(
         if isinstance(X, Samples):
             self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
+        resolve_label_weight(self.label_weight, labels)  # an error now, not after the training
         self._out_of_fold = None
         self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
         best = self._pipelines[0]
@@ -146,6 +155,7 @@ class SDGSModel(
             Y,
             at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
             one_per_sample=self._is_multiclass,
+            label_weight=resolve_label_weight(self.label_weight, labels),
         )
         self.penalty_, self.read_from_ = results[0].choice.penalty, results[0].choice.read_from
 
@@ -165,9 +175,6 @@ class SDGSModel(
         if on_host(log_odds) and not np.isfinite(log_odds).all():
             raise too_large_for_model("scores overflow")
         return log_odds
-
-    def _decide(self, scores: Any) -> Any:
-        return self._decision.decide(expit(scores))
 
     def _probabilities(self, log_odds: Any) -> Any:
         return label_probabilities(log_odds, one_per_sample=self._is_multiclass)
