@@ -192,5 +192,4 @@ def test_a_class_with_a_weight():
         "expected", "f1", P, P > 0.4, at_least_one=True, one_per_sample=True, label_weight=np.array([1, 1, 5.0])
     )
     assert decision.decide(P).tolist() == [[False, False, True], [True, False, False]]
-    assert decision == decision  # noqa: PLR0124 - a frozen value
     assert Decision().label_weight is None
