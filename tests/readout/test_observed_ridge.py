@@ -1,5 +1,7 @@
 """Ridge regressions on the observed labels alone."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,8 +10,16 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from sdgs.readout._observed_ridge import ObservedRidge, fill_unobserved, observed_means, prepare_label_ridge
-from sdgs.readout._ridge import RidgeDesign, prepare_ridge
+from sdgs.readout._moments import accumulate
+from sdgs.readout._observed_ridge import (
+    DualObservedRidge,
+    PrimalObservedRidge,
+    conjugate_gradients,
+    error_products,
+    observed_means,
+    prepare_label_ridge,
+)
+from sdgs.readout._ridge import PrimalRidge, RidgeDesign, prepare_ridge
 
 
 def problem(n, d, k, share=0.3, seed=0):
@@ -41,7 +51,7 @@ def test_equals_a_regression_per_label_on_its_observed_samples(shape, penalty, w
     weight = np.random.default_rng(1).integers(1, 4, n).astype(float) if weighted else None
     blocks = [[Z[:7, :5], csr_array(Z[:7, 5:])], [Z[7:, :5], csr_array(Z[7:, 5:])]]
     regression = prepare_label_ridge(blocks, Y, RidgeDesign([d], None, weight))
-    assert isinstance(regression, ObservedRidge)
+    assert isinstance(regression, PrimalObservedRidge if n > d else DualObservedRidge)
     ridge = regression.ridge(penalty, d)
     coef, intercept = label_by_label(Z, Y, penalty, weight)
     np.testing.assert_allclose(ridge.coef, coef, atol=1e-5)
@@ -81,27 +91,46 @@ def test_sparse_labels_with_stored_nan():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**16), st.floats(0.05, 0.9), st.sampled_from([(25, 4, 2), (12, 20, 3)]))
-def test_the_error_of_the_filling_is_certified(seed, share, shape):
+@given(st.integers(0, 2**16), st.integers(1, 12), st.integers(1, 3))
+def test_conjugate_gradients_certify_their_error(seed, m, k):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((m, m))
+    A, right = root @ root.T + np.eye(m), rng.standard_normal((m, k))
+    result = conjugate_gradients(lambda x: A @ x, right, np.ones(k), 1e-9, 500, lambda r: r / 2)
+    residual = right - A @ result.x
+    assert result.converged
+    assert result.error <= 1e-9
+    np.testing.assert_allclose(np.linalg.norm(residual, axis=0) / np.sqrt(2), 0, atol=1e-7)
+    np.testing.assert_allclose(result.x, np.linalg.solve(A, right), atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(60, 8, 3), (20, 50, 4)])
+def test_a_warning_if_it_does_not_converge(shape):
     n, d, k = shape
-    Z, Y = problem(n, d, k, share, seed)
-    H = Z @ np.linalg.solve(Z.T @ Z + np.eye(d), Z.T)
-    mask = np.isnan(Y)
-    start = np.where(mask, observed_means(Y, np.ones(n)), Y)
-    filling = fill_unobserved(lambda labels: H @ labels, start, mask, np.ones(n), 1e-8, 200)
-    assert filling.converged
-    differences = np.where(mask, H @ filling.Y - filling.Y, 0)
-    assert np.abs(differences).max() <= 1e-7 * np.sqrt(n)
-    np.testing.assert_array_equal(filling.Y[~mask], Y[~mask])
+    Z, Y = problem(n, d, k)
+    regression = prepare_label_ridge([[Z]], Y, RidgeDesign([d]))
+    regression._max_steps = 1
+    with pytest.warns(ConvergenceWarning, match="observed labels did not converge: after 1 steps"):
+        regression.ridge(0.1, d)
 
 
-def test_a_warning_if_it_does_not_converge():
-    Z, Y = problem(40, 6, 2)
-    mask = np.isnan(Y)
-    H = Z @ np.linalg.solve(Z.T @ Z + np.eye(6), Z.T)
-    filling = fill_unobserved(lambda labels: H @ labels, np.nan_to_num(Y), mask, np.ones(40), 1e-12, 1)
-    assert (filling.converged, filling.n_steps) == (False, 1)
-    assert filling.error > 1e-6
-    regression = ObservedRidge([[Z]], Y, RidgeDesign([6]), max_steps=2)
-    with pytest.warns(ConvergenceWarning, match="observed labels did not converge: after 2 steps"):
-        regression.ridge(1.0, 6)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_with_a_kernel_and_weighted_columns_both_forms_agree(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    landmarks = X[:5]
+    kernel, gram = (np.exp(-np.abs(A[:, None] - landmarks).sum(axis=2) / 6) for A in (X, landmarks))
+    Y = problem(40, 6, 3)[1]
+    weight = rng.uniform(0.5, 2, 40) if weighted else None
+    total = None if weight is None else weight.sum()
+    n_copies = 60  # of the features: so many columns make the dual form cheaper
+    features = [kernel, np.tile(X, (1, n_copies)) / np.sqrt(n_copies)]
+    design = RidgeDesign([5 + 6 * n_copies], slice(5, 5 + 6 * n_copies), weight, total)
+    dual = prepare_label_ridge([features], Y, design, gram)
+    assert isinstance(dual, DualObservedRidge)
+    filled = np.where(np.isnan(Y), observed_means(Y, np.ones(40) if weight is None else weight), Y)
+    moments = accumulate(None, [features], filled, weight).moments()
+    complete = PrimalRidge(moments, design.weighted_columns, gram)
+    primal = PrimalObservedRidge(complete, partial(error_products, [features], Y, weight))
+    one, other = (regression.ridge(0.5, design.widths[0]) for regression in (dual, primal))
+    np.testing.assert_allclose(one.scores(features), other.scores(features), atol=1e-5)

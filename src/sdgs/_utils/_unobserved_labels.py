@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, csr_array, issparse
 
 from sdgs._utils._validation import check_labels, is_missing, unwrap_labels
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def check_observed_labels(
@@ -79,9 +79,9 @@ def label_frequencies(labels: Any, sample_weight: Array | None = None) -> Array:
     positive = column_sums(known_positives(labels), sample_weight)
     total = float(labels.shape[0]) if sample_weight is None else float(sample_weight.sum())
     if not has_unobserved(labels):
-        return positive / total
+        return np.asarray(positive / total)
     observed = total - column_sums(_unobserved(labels), sample_weight)
-    return np.divide(positive, observed, out=np.zeros_like(positive), where=observed > 0)
+    return np.asarray(np.divide(positive, observed, out=np.zeros_like(positive), where=observed > 0))
 
 
 def expected_labels(labels: Any, sample_weight: Array | None = None) -> Any:

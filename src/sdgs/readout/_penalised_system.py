@@ -21,6 +21,14 @@ class PenaltyMatrix:
     diagonal: NDArray[np.float64]
     landmark_gram: Array | None = None
 
+    def times(self, W: Array) -> Array:
+        """The product of the leading block of P with W."""
+        product = self.diagonal[: len(W), None] * W
+        if self.landmark_gram is not None:
+            m = len(self.landmark_gram)
+            product[:m] += self.landmark_gram @ W[:m]
+        return product
+
     def add_to(self, A: Any, penalty: float) -> Any:
         """A + penalty * P, on the device of A."""
         if on_host(A):
@@ -55,6 +63,10 @@ class CholeskyFactor:
 
     L: Array
 
+    def leading(self, width: int) -> "CholeskyFactor":
+        """The factor of a leading block."""
+        return self if width == len(self.L) else CholeskyFactor(np.asfortranarray(self.L[:width, :width]))
+
     def solve(self, right: Any, widths: Sequence[int]) -> list[Array]:
         """The solutions for leading blocks.
 
@@ -76,6 +88,12 @@ class RangeFactor:
     A: Array
     penalty: float
     P: PenaltyMatrix
+
+    def leading(self, width: int) -> "RangeFactor":
+        """The factor of a leading block."""
+        return RangeFactor(
+            self.A[:width, :width], self.penalty, PenaltyMatrix(self.P.diagonal[:width], self.P.landmark_gram)
+        )
 
     def solve(self, right: Any, widths: Sequence[int]) -> list[Array]:
         """The solutions for leading blocks."""

@@ -87,9 +87,9 @@ MAX_LABEL_SETS = 1000  # the most frequent ones; 500, 2000 and all: the same to 
 BALANCED_WEIGHT_POWER = 0.5
 
 # --- Unobserved labels -----------------------------------------------------------------------------------------------
-OBSERVED_RIDGE_TOL = 1e-6  # of scores near 0 and 1: the difference between unobserved labels and their fitted values
+OBSERVED_RIDGE_TOL = 1e-8  # of fitted values, which are near 0 and 1
 OBSERVED_RIDGE_TOL_COMPARISON = 1e-4  # the same where penalties are compared
-MAX_FILL_STEPS = 200  # of conjugate gradients
+MAX_OBSERVED_STEPS = 200  # of conjugate gradients
 
 # --- Cross-validation and search -------------------------------------------------------------------------------------
 MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on; budget
