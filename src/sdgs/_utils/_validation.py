@@ -179,7 +179,7 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     values = Y.data if issparse(Y) else Y
     if values.dtype.kind not in "fO":
         return
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.frompyfunc(is_missing, 1, 1)(values).astype(bool)
     if not missing.any():
         return
     rows = np.unique(Y.indices[missing] if issparse(Y) else np.nonzero(missing)[0])
@@ -191,7 +191,8 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN, NaT or NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value
@@ -222,6 +223,17 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
         "residual_size must be an int >= 0 (a number of entries) or a float in [0, 1] (a share of all entries), "
         f"got {residual_size!r}."
     )
+
+
+def check_residual_weight(residual_size: Any, weight: NDArray[np.float64], unit: float, p: int) -> float:
+    """K, as a multiple of ``unit``, for samples with weights w = ``weight * unit``: the sum of w over the entries."""
+    check_residual_size(residual_size, 1)
+    if isinstance(residual_size, numbers.Integral):
+        return float(min(int(residual_size), 1 << 63) / unit)
+    share = float(residual_size) * float(weight.sum()) * p
+    # A number of entries if weights are numbers of repetitions. Other weights may be small: K is not rounded.
+    is_number = unit < 2**53 and bool(np.all(weight * unit == np.rint(weight * unit)))
+    return float(np.rint(share * unit) / unit) if is_number else share
 
 
 def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 from dask.array import Array
 from distributed import get_worker
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from sdgs._utils._unobserved_labels import expected_labels, has_unobserved
 from sdgs.distributed._dask_rows import DaskRows, check_block
 from sdgs.distributed._distributed_decompose import check_solver, gather_labels
 from sdgs.distributed._lost_workers import share, worker_addresses
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
-from sdgs.readout._ridge import PrimalRidge, RidgeDesign
+from sdgs.readout._observed_ridge import PrimalObservedRidge, error_products
+from sdgs.readout._ridge import PrimalRidge, Ridge, RidgeDesign, RidgeRegression
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import Scaling
 
@@ -33,9 +36,10 @@ class DaskSamples(Samples):
     norms = None
     supports_kernel = False  # landmarks and their kernels would have to be in one place
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, sample_weight: NDArray[np.float64] | None = None) -> None:
         self._rows = DaskRows(X)
         self.X, self.shape, self.dtype = self._rows.array, self._rows.shape, self._rows.dtype
+        self.sample_weight = sample_weight
         self.is_sparse = self._rows.is_sparse
 
     def __len__(self) -> int:
@@ -48,7 +52,11 @@ class DaskSamples(Samples):
         Scaled samples depend on them, and checkpoints on scaled samples. After a loss there may be fewer workers.
         """
         chains, workers = self._rows.split(_MAX_STATISTICS_PARTS), worker_addresses(self._rows.client)
-        return merge_statistics(self._rows.reduce_blocks(_add_statistics, chains, workers, lambda *_: (self.dtype,)))
+
+        def arguments(_: int, block: Any) -> tuple[Any, ...]:
+            return self.dtype, self.weights_of(slice(block.start, block.start + block.size))
+
+        return merge_statistics(self._rows.reduce_blocks(_add_statistics, chains, workers, arguments))
 
     @property
     def content(self) -> Any:
@@ -57,11 +65,15 @@ class DaskSamples(Samples):
 
     def take(self, rows: Any) -> ArraySamples:
         """Some rows, brought to the client."""
-        return ArraySamples(self._rows[rows])
+        return ArraySamples(self._rows[rows], None, self.weights_of(rows))
 
     def scale(self, scaling: Scaling) -> "DaskSamples":
         """The rows scaled on the workers, when they are needed."""
-        return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)))
+        return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)), self.sample_weight)
+
+    def weighted(self, sample_weight: NDArray[np.float64]) -> "DaskSamples":
+        """The same rows with weights."""
+        return DaskSamples(self.X, sample_weight)
 
     def prepare_ridge(
         self,
@@ -70,16 +82,30 @@ class DaskSamples(Samples):
         design: RidgeDesign,
         n_jobs: int | None,  # noqa: ARG002
         codes: None = None,  # noqa: ARG002
-    ) -> PrimalRidge:
-        """From the moments of the rows of each worker, which has threads of its own; codes are never known."""
+    ) -> RidgeRegression:
+        """From the moments of the rows of each worker, which has threads of its own; codes are never known.
+
+        With unobserved labels each step of a regression computes the features of all rows again.
+        """
         shared, sample_weight = share(self._rows.client, features.without_samples()), design.sample_weight
 
-        def arguments(block: Any) -> tuple[Any, ...]:
+        def arguments(block: Any, labels: Any) -> tuple[Any, ...]:
             some = slice(block.start, block.start + block.size)
-            return Y[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
+            return labels[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
 
-        parts: list[MomentAccumulator] = self._reduce(_add_moments, arguments)
-        return PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
+        expected = expected_labels(Y, sample_weight)
+        parts: list[MomentAccumulator] = self._reduce(_add_moments, lambda block: arguments(block, expected))
+        complete = PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
+        if not has_unobserved(Y):
+            return complete
+
+        def products(ridge: Ridge, with_labels: bool) -> tuple[Any, Any]:
+            regression = share(self._rows.client, ridge)
+            sums = self._reduce(_add_products, lambda block: (*arguments(block, Y), regression, with_labels))
+            cross, total = zip(*sums, strict=True)
+            return np.sum(cross, axis=0), np.sum(total, axis=0)
+
+        return PrimalObservedRidge(complete, products)
 
     def _reduce(self, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
         """The result of each worker, from its blocks one after the other."""
@@ -117,6 +143,23 @@ def _add_moments(
     return accumulate(deepcopy(total), blocks, Y, sample_weight)  # a copy, because Dask may run a task again
 
 
-def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any) -> ColumnStatistics:
-    statistics = mergeable_statistics(check_block(block, dtype))
+def _add_products(
+    total: tuple[Any, Any] | None,
+    block: Any,
+    Y: Any,
+    sample_weight: Any,
+    features: ReadoutFeatures,
+    dtype: Any,
+    ridge: Ridge,
+    with_labels: bool,
+) -> tuple[Any, Any]:
+    blocks = features.transform_blocks(
+        check_block(block, dtype), get_worker().state.nthreads, width=ridge.coef.shape[1]
+    )
+    cross, errors = error_products(blocks, Y, sample_weight, ridge, with_labels)
+    return (cross, errors) if total is None else (total[0] + cross, total[1] + errors)
+
+
+def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any, sample_weight: Any) -> ColumnStatistics:
+    statistics = mergeable_statistics(check_block(block, dtype), sample_weight)
     return statistics if total is None else merge_statistics([total, statistics])

@@ -1,9 +1,11 @@
 """What SDGSClassifier and SDGSClassifierCV share: everything but how the parameters are found."""
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
@@ -12,6 +14,7 @@ from sdgs._utils._array_api import expit, namespace, on_host
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._utils._threads import blas_on_one_thread, n_threads
+from sdgs._utils._unobserved_labels import known_positives
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
@@ -19,8 +22,9 @@ from sdgs._utils._validation import (
     check_n_jobs,
     check_seed,
 )
+from sdgs.estimators._assumed_labels import check_assumption, given_propensity
 from sdgs.estimators._auditing import AuditingMixin
-from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
+from sdgs.estimators._base import WeightedClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
@@ -29,11 +33,15 @@ from sdgs.readout._calibration import fit_calibration, label_probabilities
 from sdgs.readout._decision import Decision, make_decision
 from sdgs.readout._features import needs_cleaning
 from sdgs.readout._out_of_fold import OutOfFold
-from sdgs.readout._parameters import DecompositionOptions
+from sdgs.readout._parameters import DecompositionOptions, PipelineParameters
 from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
-from sdgs.readout._scaling import SCALINGS
+from sdgs.readout._scaling import SCALINGS, suitable_scalings
 from sdgs.selection._candidate import CVResult
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
+from sdgs.selection._defaults import PENALTIES, PROPENSITY_ROWS, START_ALPHA, START_RANK
+from sdgs.selection._folds import check_cv, restrict_splits, splits_of
+from sdgs.selection._propensity import estimate_propensity
 
 ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
@@ -46,26 +54,31 @@ class SDGSModel(
     CallbackSupportMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
-    MultiLabelClassifier,
+    WeightedClassifier,
 ):
     """Base class. A subclass has the parameters named here, and implements ``_fit_samples``."""
 
     _public_module = "sdgs"
     _accepts_missing = True
+    _accepts_unobserved_labels = True
     _accepts_devices = True
     _accepts_distributed = True
     _progress: Listener | None = None
     _task: Task
     _pipelines: list[FittedPipeline]
+    propensity_: NDArray[np.float64] | None = None
+    _splits: Any = None  # during a fit: the number of folds, or their rows
     readout = "ridge"
 
     scaling: str | None
+    assume: str
+    propensity: Any
     residual_size: int | float
     n_landmarks: int | str
     metric: str
     decision: Any
     at_least_one: Any
-    cv: int
+    cv: Any
     solver: str
     max_iter: int
     tol: float
@@ -75,7 +88,7 @@ class SDGSModel(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     @blas_on_one_thread()
-    def _validate_and_fit(self, X: Any, y: Any) -> None:
+    def _validate_and_fit(self, X: Any, y: Any, *sample_weight: Any) -> None:
         self._check_encode_of(X)
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
@@ -83,21 +96,43 @@ class SDGSModel(
             callback_context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self._task = Task(self, callback_context)
         try:
-            super()._validate_and_fit(X, y)
+            super()._validate_and_fit(X, y, *sample_weight)
         finally:
             del self._task
         if callback_context is not None:
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
 
-    def _fit(self, X: Any, labels: Any) -> None:
+    def _fit(self, X: Any, labels: Any, sample_weight: Any = None) -> None:
         """``X`` is an array, or the samples of a distributed one, which are not encoded."""
         if isinstance(X, Samples):
             self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
-        self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
-        best = self._pipelines[0]
-        self._set_attributes(best)
+        labels = labels.tocsr()
+        self._splits = splits_of(self.cv, X, known_positives(labels))
+        samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
+        kept = None
+        if sample_weight is not None:
+            samples = samples.weighted(sample_weight)
+            if isinstance(samples, ArraySamples) and not sample_weight.all():
+                kept = np.flatnonzero(sample_weight)
+        try:
+            if kept is None:
+                self._fit_samples(samples, labels)
+            else:  # rows are counted as in X again below
+                if not isinstance(self._splits, int):
+                    self._splits = restrict_splits(self._splits, kept)
+                self._fit_samples(samples.take(kept), labels[kept])
+                self._restore_rows(kept, samples.shape[0])
+        finally:
+            del self._splits
+        self._set_attributes(self._pipelines[0])
+
+    def _restore_rows(self, rows: NDArray[np.intp], n: int) -> None:
+        """Count samples as before some were left out: those of the model were ``rows`` of n."""
+        self._pipelines = [pipeline.with_rows(rows, n) for pipeline in self._pipelines]
+        if self._out_of_fold is not None:
+            self._out_of_fold = replace(self._out_of_fold, rows=rows[self._out_of_fold.rows])
 
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         raise NotImplementedError
@@ -117,10 +152,23 @@ class SDGSModel(
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
-        decision = Decision(self.metric, resolve_at_least_one(self.at_least_one, self.metric, labels))
-        return ReadoutContext(
-            options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
-        )
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels, assume=self.assume)
+        decision = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
+        splits = self.cv if self._splits is None else self._splits
+        context = ReadoutContext(options, mostly_zero, decision, splits)
+        self.propensity_ = None
+        if self.assume == "missing" and self.readout == "ridge" and not self._is_multiclass:
+            self.propensity_ = self._resolve_propensity(samples, labels, context)
+        return replace(context, propensity=self.propensity_)
+
+    def _resolve_propensity(self, samples: Samples, labels: Any, context: ReadoutContext) -> NDArray[np.float64]:
+        """The given propensities, or an estimate that is the same for all labels."""
+        if not isinstance(self.propensity, str):
+            return given_propensity(self.propensity, labels.shape[1])
+        scaling = suitable_scalings(samples.column_statistics)[0] if self.scaling == "auto" else self.scaling
+        parameters = PipelineParameters(scaling, START_RANK, START_ALPHA)
+        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PROPENSITY_ROWS)
+        return np.full(labels.shape[1], estimate_propensity(evaluator, parameters))
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
         """What :func:`sdgs.readout._landmark_kernel.landmark_number` takes."""
@@ -134,17 +182,18 @@ class SDGSModel(
             fit_pipeline(samples, labels, result.parameters, context, result.choice)
             for result in task.each("candidate", results)
         ]
-        Y = labels[results[0].rows].toarray().astype(np.float64)
+        rows = results[0].rows
+        Y, sample_weight = labels[rows].toarray().astype(np.float64), samples.weights_of(rows)
         scores = np.mean([result.scores for result in results], axis=0)
-        self._calibration = fit_calibration(scores, Y)
+        self._calibration = fit_calibration(scores, Y, sample_weight=sample_weight, propensity=context.propensity)
         log_odds = self._calibration.log_odds(scores)
-        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), results[0].rows)
+        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), rows)
         self._decision = make_decision(
             self.decision,
             self.metric,
             expit(log_odds),
             Y,
-            at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
+            at_least_one=context.decision.at_least_one,
             one_per_sample=self._is_multiclass,
         )
         self.penalty_, self.read_from_ = results[0].choice.penalty, results[0].choice.read_from
@@ -216,6 +265,7 @@ class SDGSModel(
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
         self._check_encode()
+        check_assumption(self.assume, self.propensity)
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))
@@ -223,5 +273,5 @@ class SDGSModel(
             check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.solver, "solver", ESTIMATOR_SOLVERS)
         check_decision_parameters(self)
-        check_int(self.cv, "cv", minimum=2)
+        check_cv(self.cv)
         check_n_jobs(self.n_jobs)
