@@ -471,7 +471,7 @@ def decision_metric_blocks() -> dict[str, str]:
             changes = [-change for change in changes]
         f1 = average[decision, "f1"] - average[decisions[0], "f1"]
         better = f"{sum(change > 0 for change in changes)} of {len(changes)}"
-        texts = f"{fmean(changes):.1f}", better, f"{min(changes):.1f}", f"{f1:.1f}"
+        texts = f"{fmean(changes):z.1f}", better, f"{min(changes):z.1f}", f"{f1:z.1f}"
         gains.append([DECISION_TITLES[decision], measures[measure], *texts])
     header = ["Decision", "Aims at", "Mean gain", "Data sets with a gain", "Smallest gain", "Change of F1"]
     return {
