@@ -13,7 +13,7 @@ from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._unobserved_labels import split_unobserved
 from sdgs._utils._validation import check_features, check_labels, check_names, check_number
 from sdgs.audit._differing_duplicates import DifferingDuplicates
-from sdgs.audit._label_sets import LabelSets
+from sdgs.audit._observed_label_sets import ObservedLabelSets
 from sdgs.selection._defaults import MAX_DUPLICATE_DISTANCE, MAX_ZERO_DISTANCE, MOSTLY_ZERO_SHARE
 
 _BLOCK_ROWS = 1024  # that are compared with as many others at a time
@@ -72,7 +72,7 @@ def find_differing_duplicates(
     n = X.shape[0]
     known, unobserved = split_unobserved(Y)
     labels = check_labels(known, n_samples=n, some_positive=False).tocsr()
-    sets = LabelSets(labels, None if unobserved is None else csr_array(unobserved))
+    sets = ObservedLabelSets(labels, None if unobserved is None else csr_array(unobserved))
     samples = comparable_samples(X)
     pairs = _nearest_pairs(samples, sets, max_distance)
     distances = samples.distances(pairs)
@@ -171,7 +171,7 @@ def _standardised(X: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(Z[:, varies] / spread[varies])
 
 
-def _nearest_pairs(samples: ComparableSamples, sets: LabelSets, max_distance: float) -> NDArray[np.intp]:
+def _nearest_pairs(samples: ComparableSamples, sets: ObservedLabelSets, max_distance: float) -> NDArray[np.intp]:
     """Pairs (i, j), i < j, of each sample with the nearest one that has another label set, if that is near."""
     n = samples.values.shape[0]
     order, radii = _by_distance_from_mean(samples)

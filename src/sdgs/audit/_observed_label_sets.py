@@ -11,7 +11,7 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelSets:
+class ObservedLabelSets:
     """The labels of samples.
 
     Attributes
