@@ -117,7 +117,7 @@ def test_fit_evaluate_and_info(run, case):
     assert list(info["observed_counts"].values()) == (~np.isnan(Y)).sum(axis=0).tolist()
     text = " ".join(run("info", "data.csv", "--labels", "a,b,c").stdout.split())
     assert "1 samples have missing labels." in text
-    assert f"{n_unobserved} labels ({100 * np.isnan(Y[labelled]).mean():.1f} %) of" in text
+    assert f"{n_unobserved} labels ({100 * np.isnan(Y[labelled]).mean():.1f} %) are unobserved, in" in text
 
 
 @pytest.mark.slow

@@ -229,7 +229,7 @@ def _unobserved_sentence(content: dict[str, Any]) -> str:
     n_unobserved = content["unobserved_labels"] - n_unlabelled * k
     share = format_percent(n_unobserved / ((content["samples"] - n_unlabelled) * k))
     n_samples = content["samples_with_missing_labels"] - n_unlabelled
-    return f"{n_unobserved:,} labels ({share} %) of {n_samples:,} other samples are unobserved, and are not counted."
+    return f"{n_unobserved:,} labels ({share} %) are unobserved, in {count(n_samples, 'sample')}, and are not counted."
 
 
 def _print_label_counts(content: dict[str, Any]) -> None:
