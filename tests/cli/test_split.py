@@ -91,6 +91,23 @@ def test_lines_stay_as_they_are(run, tmp_path):
     assert sorted(lines[0] + lines[1]) == sorted(objects)
 
 
+def test_comments_are_no_samples(run, tmp_path):
+    lines = [f"{i % 2} 1:{i + 1} # sample {i}" for i in range(10)]
+    (tmp_path / "data.svm").write_text("# a comment\n\n" + "\n# another\n".join(lines))
+    assert run("split", "data.svm", "--test", 0.4).exit_code == 0
+    assert len((tmp_path / "data-test.svm").read_text().splitlines()) == 4
+    parts = [read(tmp_path / f"data-{part}.svm") for part in ("train", "test")]
+    for part in parts:
+        np.testing.assert_array_equal(part.Y[:, 1], (part.X.toarray().ravel() + 1) % 2)
+    header = "@relation 'r: -C 1' % why\n@attribute a {0,1}\n@attribute x numeric\n% more\n@DATA % rows\n"
+    rows = [f"{i % 2},{i}" for i in range(10)]
+    (tmp_path / "data.arff").write_text(header + "\n  % between\n".join(rows))
+    assert run("split", "data.arff", "--test", 0.4).exit_code == 0
+    texts = [(tmp_path / f"data-{part}.arff").read_text() for part in ("train", "test")]
+    assert all(text.startswith(header) for text in texts)
+    assert sorted(texts[0][len(header) :].split() + texts[1][len(header) :].split()) == sorted(rows)
+
+
 def test_excel_is_written_as_csv(run, tmp_path):
     workbook = Workbook()
     for row in [["n", "a"], *([i / 2, i % 2] for i in range(10))]:

@@ -156,6 +156,19 @@ def test_intervals_agree_with_resampling_by_hand():
         assert abs(interval.high - high) < 0.2 * width
 
 
+def test_intervals_of_weighted_samples_agree_with_resampling_by_hand():
+    true, pred, _ = make_case(60)
+    weight = 10.0 ** np.random.default_rng(2).uniform(-2, 1, 60)
+    options = {"random_state": 0, "n_resamples": 400, "confidence": 0.5}
+    interval = metrics.bootstrap_intervals(true, pred, sample_weight=weight, **options)["f1"]
+    rng = np.random.default_rng(5)
+    resamples = [rng.integers(60, size=60) for _ in range(400)]
+    by_hand = [metrics.f1(true[rows], pred[rows], sample_weight=weight[rows]) for rows in resamples]
+    low, high = np.quantile(by_hand, [0.25, 0.75])
+    assert interval.value == metrics.f1(true, pred, sample_weight=weight)
+    np.testing.assert_allclose([interval.low, interval.high], [low, high], atol=0.2 * (high - low))
+
+
 def test_intervals_narrow_with_samples_and_confidence():
     true, pred, _ = make_case(2000)
     wide = metrics.bootstrap_intervals(true[:100], pred[:100], random_state=0)["f1"]
