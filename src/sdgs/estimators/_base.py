@@ -47,10 +47,10 @@ def atomic_fit(fit: Method) -> Method:
     """
 
     @wraps(fit)
-    def wrapper(self: Any, X: Any, y: Any, **params: Any) -> Any:
+    def wrapper(self: Any, X: Any, y: Any, *args: Any, **params: Any) -> Any:
         copy = object.__new__(type(self))
         copy.__dict__.update({name: value for name, value in vars(self).items() if not _is_fitted_attribute(name)})
-        fit(copy, X, y, **params)
+        fit(copy, X, y, *args, **params)
         self.__dict__ = copy.__dict__
         return self
 

@@ -35,9 +35,9 @@ class _ReducedRankMethod(LinearMethod):
 
     _stored_attributes: ClassVar[Fields] = {"components_": ArrayField("f", ("r", "p"))}
 
-    def _solve(self, X: Any, labels: Any, rank: int, alpha: float) -> None:
-        decomposition = centred_svd(X)
-        Y, Y_mean = centred_labels(labels)
+    def _solve(self, X: Any, labels: Any, sample_weight: Any, rank: int, alpha: float) -> None:
+        decomposition = centred_svd(X, sample_weight)
+        Y, Y_mean = centred_labels(labels, sample_weight)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
         M, R = next(reduced_rank_ridges(s, targets, alpha, [rank]))
         W = decomposition.right_product(M)
@@ -105,8 +105,8 @@ class ReducedRankRidge(_ReducedRankMethod):
         check_n_components(self.n_components, 1)
         check_number(self.alpha, "alpha", positive=True)
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
-        self._solve(X, labels, check_n_components(self.n_components, labels.shape[1]), self.alpha)
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
+        self._solve(X, labels, sample_weight, check_n_components(self.n_components, labels.shape[1]), self.alpha)
 
 
 class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
@@ -166,18 +166,18 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         check_ranks_to_try(self.n_components, 1)
         check_grid(self.alphas, "alphas")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         ranks, alphas = check_ranks_to_try(self.n_components, labels.shape[1]), check_grid(self.alphas, "alphas")
         settings = [{"n_components": rank, "alpha": alpha} for alpha in alphas for rank in ranks]
 
-        def path(X_train: Any, train_labels: Any, X_test: Any) -> Iterator[Array]:
-            decomposition = centred_svd(X_train)
-            Y, Y_mean = centred_labels(train_labels)
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[Array]:
+            decomposition = centred_svd(X_train, weight)
+            Y, Y_mean = centred_labels(train_labels, weight)
             s, targets = decomposition.singular_values, decomposition.left_product(Y)
             coordinates = decomposition.project(X_test)
             for alpha in alphas:
                 for M, R in reduced_rank_ridges(s, targets, alpha, ranks):
                     yield coordinates @ M @ R.T + Y_mean
 
-        best = self._choose(X, labels, settings, path)
-        self._solve(X, labels, best["n_components"], best["alpha"])
+        best = self._choose(X, labels, sample_weight, settings, path)
+        self._solve(X, labels, sample_weight, best["n_components"], best["alpha"])
