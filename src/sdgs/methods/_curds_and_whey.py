@@ -95,9 +95,9 @@ class _CurdsAndWheyMethod(LinearMethod):
 
     def _solve(self, X: Any, labels: Any, sample_weight: Any, alpha: float) -> None:
         decomposition = centred_svd(X, sample_weight)
-        if alpha == 0:
-            _check_that_samples_suffice(decomposition)
         Y, Y_mean = centred_labels(labels, sample_weight)
+        if alpha == 0 and Y.any():
+            _check_that_samples_suffice(decomposition)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
         solution = curds_and_whey(s, targets, Y, decomposition.n_samples, alpha, self.shrinkage)
         self._set_linear(decomposition.right_product(solution.coef), decomposition.mean, Y_mean)
