@@ -95,6 +95,14 @@ def expected_labels(labels: Any, sample_weight: Array | None = None) -> Any:
     return labels
 
 
+def observed_samples(X: Any, y: NDArray[Any], *others: Any) -> tuple[Any, ...]:
+    """Samples, one label of theirs and other arrays (or None), without the samples in which the label is unobserved."""
+    if not has_unobserved(y):
+        return X, y, *others
+    rows = np.flatnonzero(~np.isnan(y))
+    return X[rows], y[rows] == 1, *(None if each is None else each[rows] for each in others)
+
+
 def column_sums(indicator: Any, sample_weight: Array | None = None) -> Array:
     """The sums of the columns of a sparse matrix, of rows with weights."""
     if sample_weight is None:

@@ -18,9 +18,11 @@ from sdgs._utils._label_collections import (
     align_label_lists,
     has_label_lists,
 )
-from sdgs._utils._sample_weight import check_sample_weight
+from sdgs._utils._sample_weight import check_sample_weight, rows_with_weight
+from sdgs._utils._unobserved_labels import known_positives
 from sdgs.estimators._label_target import LabelTags, LabelTarget
 from sdgs.metrics._set_metrics import subset_accuracy
+from sdgs.selection._folds import Split, restrict_splits, splits_of
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -287,6 +289,12 @@ class WeightedClassifier(MultiLabelClassifier):
         """
         self._validate_and_fit(X, y, sample_weight)
         return self
+
+    def _splits_of(self, cv: Any, labels: Any, sample_weight: Any) -> int | tuple[Split, ...]:
+        """What :func:`splits_of` returns for ``cv``, with rows counted without the samples of weight 0."""
+        y = labels.tocsr().indices if self._is_multiclass else known_positives(labels)
+        splits, rows = splits_of(cv, np.empty((labels.shape[0], 0)), y), rows_with_weight(sample_weight)
+        return splits if rows is None or isinstance(splits, int) else restrict_splits(splits, rows)
 
 
 class ProbabilisticClassifier(MultiLabelClassifier):

@@ -1,6 +1,6 @@
 """The singular value decomposition of centred samples, which serves all settings of a linear method.
 
-With Xc = A diag(s) V^T, coefficients of penalised regressions are V M, where M (q, k) depends only on s and A^T Y. Where
+With Xc = A diag(s) V^T, coefficients of penalised regressions are V M, where M (q, k) depends only on s and A^T Y. If
 samples have weights, rows of Xc and Y are scaled by their square roots: see :mod:`sdgs.methods._centring`.
 """
 
@@ -81,9 +81,7 @@ def _from_feature_gram(Z: Any, rest: Array, mean: Array, n_samples: int | float,
     )
 
 
-def _from_sample_gram(
-    Z: Any, rest: Array, mean: Array, n_samples: int | float, sample_weight: Weights
-) -> CentredSVD:
+def _from_sample_gram(Z: Any, rest: Array, mean: Array, n_samples: int | float, sample_weight: Weights) -> CentredSVD:
     root = np.ones(Z.shape[0]) if sample_weight is None else np.sqrt(sample_weight)
     products = Z @ rest
     gram = (Z @ Z.T).toarray()

@@ -48,9 +48,7 @@ def total_weight(n: int, sample_weight: Weights) -> int | float:
     return n if sample_weight is None else float(sample_weight.sum())
 
 
-def centred_labels(
-    labels: Any, sample_weight: Weights = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def centred_labels(labels: Any, sample_weight: Weights = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A boolean label matrix as 0 and 1 minus the share of samples with each label, scaled; and these shares."""
     Y = labels.toarray().astype(np.float64)
     share = Y.mean(axis=0) if sample_weight is None else column_means(Y, sample_weight)

@@ -44,8 +44,8 @@ def curds_and_whey(
 ) -> CurdsAndWheyCoordinates:
     """The method of :class:`CurdsAndWhey`, from a decomposition A diag(s) V^T of centred samples.
 
-    ``targets`` is A^T Y for centred targets Y of n samples, or of samples whose weights sum to n. Of these only the range
-    is used, in which their covariance is regular.
+    ``targets`` is A^T Y for centred targets Y of n samples, or of samples whose weights sum to n. Only their range is
+    used, in which their covariance is regular.
     """
     t, F = _range_of(Y.T @ Y, Y.shape[0])
     N = targets @ (F / t)  # A^T E for Y = E diag(t) F^T
@@ -108,8 +108,8 @@ def _check_that_samples_suffice(decomposition: CentredSVD) -> None:
     n, q = decomposition.n_samples, decomposition.singular_values.size
     if q >= n - 1 > 0:
         raise ValueError(
-            f"CurdsAndWhey without a ridge penalty needs more samples than features: {n:g} samples have {q} independent "
-            "features, which fit any labels. Set alpha to a positive number."
+            f"CurdsAndWhey without a ridge penalty needs more samples than features: {n:g} samples have {q} "
+            "independent features, which fit any labels. Set alpha to a positive number."
         )
 
 

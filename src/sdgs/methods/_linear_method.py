@@ -15,8 +15,8 @@ from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 class LinearMethod(WeightedClassifier):
     """Regresses the labels, as 0 and 1, on the features. A label is predicted if its score is above a threshold.
 
-    A subclass sets ``coef_`` (k, p) and ``intercept_`` (k,) in ``_fit_linear(X, labels, sample_weight)``, where no weight
-    is 0.
+    A subclass sets ``coef_`` (k, p) and ``intercept_`` (k,) in ``_fit_linear(X, labels, sample_weight)``. No weight is
+    0.
     """
 
     _stored_attributes: ClassVar[Fields] = {"coef_": ArrayField("f", ("k", "p")), "intercept_": ArrayField("f", ("k",))}

@@ -8,14 +8,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from sdgs._utils._sample_weight import rows_with_weight
-from sdgs._utils._unobserved_labels import has_unobserved, known_positives
+from sdgs._utils._unobserved_labels import has_unobserved
 from sdgs._utils._validation import check_choice, check_int, check_n_jobs, check_number, check_seed
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.persistence.codecs._stored_fields import NUMBER, Fields, ValueField
 from sdgs.readout._decision import TARGET_METRICS, Decision, metric_value
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
-from sdgs.selection._folds import check_cv, folds_of, restrict_splits, splits_of
+from sdgs.selection._folds import check_cv, folds_of
 
 # From training samples, their labels and weights, and test samples to the scores of the latter, for one setting after
 # the other.
@@ -43,11 +42,7 @@ class PathSearch(LinearMethod):
         check_n_jobs(self.n_jobs)
 
     def _fit(self, X: Any, labels: Any, sample_weight: Any = None) -> None:
-        y = labels.tocsr().indices if self._is_multiclass else known_positives(labels)
-        self._splits = splits_of(self.cv, X, y)
-        rows = rows_with_weight(sample_weight)
-        if rows is not None and not isinstance(self._splits, int):
-            self._splits = restrict_splits(self._splits, rows)
+        self._splits = self._splits_of(self.cv, labels, sample_weight)
         try:
             super()._fit(X, labels, sample_weight)
         finally:

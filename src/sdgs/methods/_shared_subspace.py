@@ -40,9 +40,10 @@ def shared_subspaces(
 ) -> Iterator[SharedSubspaceCoordinates]:
     r"""For each rank the global minimum of the problem of :class:`SharedSubspace`.
 
-    ``s`` are the singular values of centred samples, whose weights sum to n, ``targets`` the coordinates A^T Y of the targets in their left
-    singular vectors. With e = s^2 / n the optimal subspace is that of the leading left singular vectors of
-    diag(s / sqrt((e + beta)(e + alpha + beta))) A^T Y, times diag(sqrt((e + alpha + beta) / (e + beta))).
+    ``s`` are the singular values of n centred samples, or of samples whose weights sum to n, ``targets`` the
+    coordinates A^T Y of the targets in their left singular vectors. With e = s^2 / n the optimal subspace is that of
+    the leading left singular vectors of diag(s / sqrt((e + beta)(e + alpha + beta))) A^T Y, times
+    diag(sqrt((e + alpha + beta) / (e + beta))).
     """
     e = s**2 / n
     shrunk, full = e + beta, e + alpha + beta

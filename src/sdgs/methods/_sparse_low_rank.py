@@ -234,9 +234,7 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         problem, _ = _regression(X, labels, sample_weight)
         scale = ridge_trace_norm(X, labels, sample_weight)
 
-        def path(
-            X_train: Any, train_labels: Any, weight: Any, X_test: Any
-        ) -> Iterator[NDArray[np.float64]]:
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[NDArray[np.float64]]:
             fold, intercepts = _regression(X_train, train_labels, weight)
             solution = None
             for setting in settings:
