@@ -16,7 +16,7 @@ Weights = NDArray[np.float64] | None
 def column_means(X: Any, sample_weight: Weights = None) -> NDArray[np.float64]:
     """In float64."""
     if sample_weight is not None:
-        return np.asarray(X.T @ sample_weight, dtype=np.float64).reshape(-1) / sample_weight.sum()
+        return np.asarray((X.T @ sample_weight).reshape(-1) / sample_weight.sum(), dtype=np.float64)
     return np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
 
 
