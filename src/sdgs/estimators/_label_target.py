@@ -32,7 +32,6 @@ from sdgs._utils._validation import (
 from sdgs.estimators._saving import SavingMixin
 from sdgs.estimators._text_in_samples import name_text_columns
 
-
 _TAKE_UNOBSERVED_LABELS = (
     " Or take an estimator that learns each label from the samples in which it is known: SDGSClassifier, "
     "SDGSClassifierCV, BinaryRelevance, HierarchicalRelevance, SparseLowRank, SparseLowRankCV, StackedRelevance, or "
