@@ -28,6 +28,21 @@ OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
 DECIDED = ", decided"
+DECISION_MEASURES = {
+    "f1": "F1",
+    "accuracy": "Accuracy",
+    "micro_f1": "Micro F1",
+    "macro_f1": "Macro F1",
+    "subset_accuracy": "Subset accuracy",
+    "hamming_loss": "Hamming loss",
+}
+DECISION_TITLES = {metric: f'`metric="{metric}"`' for metric in DECISION_MEASURES} | {
+    "f1": '`metric="f1"` (default)',
+    "balanced labels": '`label_weight="balanced"`',
+    "macro_f1, tuned thresholds": '`metric="macro_f1"`, `decision="thresholds"`',
+    "p >= 0.5": "`decision=0.5`",
+}
+DECISION_AIMS = {"balanced labels": "macro_f1", "macro_f1, tuned thresholds": "macro_f1"}
 GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
@@ -391,7 +406,43 @@ def decision_blocks() -> dict[str, str]:
         "decisions-average": markdown_table(["Data set", *methods], rows),
         "decisions-linear": linear_table(linear),
         "decisions-summary": linear_summary(linear),
-        "decisions-source": sources_table("decisions"),
+        "decisions-source": sources_table("decisions", "decision_metrics"),
+    }
+
+
+def decision_metric_blocks() -> dict[str, str]:
+    """All measures of decisions for each of them, and what a decision gains in the measure that it aims at."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    records = read_records("decision_metrics")
+    measures = {m: title for m, title in DECISION_MEASURES.items() if m in records[0]}
+    for r in records:
+        for measure in measures:
+            values.setdefault((r["dataset"], r["decision"], measure), []).append(float(r[measure]))
+    means = {key: fmean(of_folds) for key, of_folds in values.items()}
+    datasets, decisions = (unique(r[name] for r in records) for name in ("dataset", "decision"))
+    average = {(d, m): fmean(means[s, d, m] for s in datasets) for d in decisions for m in measures}
+
+    def cell(decision: str, measure: str) -> str:
+        best = (min if measure == "hamming_loss" else max)(average[d, measure] for d in decisions)
+        text = f"{average[decision, measure]:.1f}"
+        return f"**{text}**" if text == f"{best:.1f}" else text
+
+    rows = [[DECISION_TITLES[d], *(cell(d, m) for m in measures)] for d in decisions]
+    gains = []
+    for decision, measure in ((d, d if d in measures else DECISION_AIMS.get(d)) for d in decisions[1:]):
+        if measure is None:
+            continue
+        changes = [means[s, decision, measure] - means[s, decisions[0], measure] for s in datasets]
+        if measure == "hamming_loss":
+            changes = [-change for change in changes]
+        f1 = average[decision, "f1"] - average[decisions[0], "f1"]
+        better = f"{sum(change > 0 for change in changes)} of {len(changes)}"
+        texts = f"{fmean(changes):.1f}", better, f"{min(changes):.1f}", f"{f1:.1f}"
+        gains.append([DECISION_TITLES[decision], measures[measure], *texts])
+    header = ["Decision", "Aims at", "Mean gain", "Data sets with a gain", "Smallest gain", "Change of F1"]
+    return {
+        "decisions-metrics": markdown_table(["Decision", *measures.values()], rows),
+        "decisions-metrics-summary": markdown_table(header, gains, n_text_columns=2),
     }
 
 
@@ -537,6 +588,7 @@ def render_blocks() -> dict[str, str]:
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),
         **decision_blocks(),
+        **decision_metric_blocks(),
         **introduction_blocks(),
         **study_blocks(),
     }

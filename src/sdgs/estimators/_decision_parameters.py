@@ -74,14 +74,14 @@ def resolve_label_weight(label_weight: Any, labels: Any, sample_weight: Any = No
     return np.asarray((frequencies.mean() / frequencies) ** BALANCED_WEIGHT_POWER)
 
 
-def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any) -> bool:
+def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any, *, assume: str = "negative") -> bool:
     """Whether each sample gets a label; with "auto" if each training sample has one, except for the Hamming loss.
 
-    A sample whose observed labels are all false may have one that is not observed (NaN), and proves nothing.
+    If labels that are not given may be missing, no sample is known to have none.
     """
     if at_least_one != "auto":
         return bool(at_least_one)
-    return metric != "hamming_loss" and all_may_have_labels(labels)
+    return metric != "hamming_loss" and (assume == "missing" or all_may_have_labels(labels))
 
 
 def all_may_have_labels(labels: Any) -> bool:

@@ -55,10 +55,9 @@ class LabelSetCorrection:
 
     def most_probable(self, P: Any, independent: Any) -> Any:
         """For each sample the best of ``sets`` and of its set if labels were independent, both boolean (n, k)."""
-        step = max(_BLOCK_ENTRIES // self.log_ratios.size, 1)
-        blocks = [
-            self._most_probable(P[i : i + step, :], independent[i : i + step, :]) for i in range(0, P.shape[0], step)
-        ]
+        n, step = P.shape[0], max(_BLOCK_ENTRIES // self.log_ratios.size, 1)
+        rows = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+        blocks = [self._most_probable(P[some, :], independent[some, :]) for some in rows]
         return namespace(P).concat(blocks) if blocks else independent
 
     def _most_probable(self, P: Any, independent: Any) -> Any:
