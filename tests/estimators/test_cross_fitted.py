@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from sdgs import AveragingClassifier, DecisionClassifier, load
-from sdgs.methods import BinaryRelevance, HierarchicalRelevance, LabelPowerset, MLkNN
+from sdgs.methods import BinaryRelevance, HierarchicalRelevance, LabelPowerset, MLkNN, SparseLowRankCV
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import tune_decision
 
@@ -217,3 +217,11 @@ def test_invalid_weights_are_rejected(data):
     for weight in (np.ones(3), -np.ones(200), np.zeros(200)):
         with pytest.raises(ValueError, match="sample_weight must hold one number >= 0"):
             DecisionClassifier(logistic).fit(X, Y, weight)
+
+
+def test_splits_without_samples_of_positive_weight_are_rejected(data):
+    X, Y, _, _ = data
+    splits = [(np.arange(100), np.arange(100, 200))]
+    for model in (DecisionClassifier(logistic, cv=splits), SparseLowRankCV(cv=splits)):
+        with pytest.raises(ValueError, match="no split with training and test samples whose weight is not 0"):
+            model.fit(X, Y, np.r_[np.zeros(100), np.ones(100)])

@@ -123,8 +123,9 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold : float, default=0.5
     random_state : int, RandomState instance or None, default=None
         For the folds.
@@ -149,7 +150,7 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         n_components: int | float | Sequence[int | float] = (0.1, 0.25, 0.5, 0.75, 1.0),
         alphas: float | Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,

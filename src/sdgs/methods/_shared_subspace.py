@@ -167,8 +167,9 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold : float, default=0.5
     random_state : int, RandomState instance or None, default=None
         For the folds.
@@ -194,7 +195,7 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         alphas: float | Sequence[float] = (0.1, 1.0, 10.0),
         betas: float | Sequence[float] = (1e-5, 1e-4, 1e-3, 1e-2, 0.1),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,

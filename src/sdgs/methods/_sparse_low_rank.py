@@ -118,6 +118,9 @@ class SparseLowRank(_SparseLowRankMethod):
     An accelerated proximal gradient method. An iteration takes two products of X with a (p, k) matrix, or one of
     ``X.T @ X`` if there are more samples than features, and an eigendecomposition of a (k, k) matrix.
 
+    Labels may be unobserved (NaN in ``y``): the squared errors are those of the observed labels, for which X and Y are
+    centred label by label, and an iteration takes two products of X. ``dual_gap_`` is as exact as with complete labels.
+
     References
     ----------
     J. Chen, J. Liu and J. Ye: Learning incoherent sparse and low-rank patterns from multiple tasks. ACM Transactions on
@@ -174,8 +177,9 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold, tol, max_iter
         As for :class:`SparseLowRank`.
     random_state : int, RandomState instance or None, default=None
@@ -205,7 +209,7 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         gammas: float | Sequence[float] = (0.1, 0.03, 0.01, 0.003),
         taus: float | Sequence[float] = (0.1, 0.25, 0.5, 1.0),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         tol: float = 1e-4,
         max_iter: int = 5000,

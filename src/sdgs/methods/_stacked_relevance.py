@@ -174,8 +174,6 @@ class StackedRelevance(ProblemTransformation):
     def _folds(self, n: int, seed: int) -> Sequence[Split]:
         if isinstance(self._splits, int):
             return list(KFold(min(self._splits, n), shuffle=True, random_state=seed).split(np.empty((n, 0))))
-        if not self._splits:
-            raise ValueError("cv has no split with training and test samples whose weight is not 0.")
         return self._splits
 
     def _out_of_fold(
