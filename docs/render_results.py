@@ -28,6 +28,8 @@ OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
 DECIDED = ", decided"
+SERVING = "export"  # the subject of speed.csv that has tables of its own
+FORMS = ("library", "Python file", "ONNX")
 DECISION_MEASURES = {
     "f1": "F1",
     "accuracy": "Accuracy",
@@ -253,6 +255,8 @@ def speed_blocks() -> dict[str, str]:
     blocks = {}
     for subject in unique(r["subject"] for r in records):
         rows = []
+        if subject == SERVING:
+            continue
         of_subject = [r for r in records if r["subject"] == subject and not r["quantity"].startswith(GROWTH_OF_FITS)]
         for quantity in unique(r["quantity"] for r in of_subject):
             cases = [r for r in of_subject if r["quantity"] == quantity]
@@ -273,6 +277,36 @@ def growth_of_methods_block() -> str:
     figures = {(r["case"], r["quantity"].removeprefix(GROWTH_OF_FITS)): f"{_figure(r)} ({_goal(r)})" for r in records}
     rows = [[method, *(figures[method, size] for size in sizes)] for method in unique(r["case"] for r in records)]
     return markdown_table(["Method", *sizes], rows)
+
+
+def serving_blocks() -> dict[str, str]:
+    """Models in several forms: time per call by the number of samples, and start, memory and file size."""
+    records = [r for r in read_records("speed") if r["subject"] == SERVING]
+    figures = {(r["case"], r["quantity"]): r["value"] for r in records}
+    cases, quantities = unique(r["case"] for r in records), unique(r["quantity"] for r in records)
+    models = unique(case.partition("; ")[0] for case in cases)
+    cases = [case for model in models for form in FORMS if (case := f"{model}; {form}") in cases]
+
+    def table(columns: dict[str, str]) -> str:
+        rows = [
+            [*case.split("; "), *(figures.get((case, quantity), "\N{EN DASH}") for quantity in columns.values())]
+            for case in cases
+        ]
+        return markdown_table(["Model", "Form", *columns], rows, n_text_columns=2)
+
+    calls = [quantity for quantity in quantities if quantity.startswith("ms per call of ")]
+    return {
+        "serving-latency": table({quantity.removeprefix("ms per call of "): quantity for quantity in calls}),
+        "serving-start": table(
+            {
+                "File, MB": "file",
+                "Start, s": "start",
+                "Start that compiles, s": "start, compiled",
+                "Memory, MB": "memory",
+                "Largest difference": "largest difference of probabilities",
+            }
+        ),
+    }
 
 
 def _case_figure(record: Record) -> str:
@@ -583,6 +617,7 @@ def render_blocks() -> dict[str, str]:
         "speed-sources": sources_table("speed", "devices"),
         **reproduction_blocks(),
         **speed_blocks(),
+        **serving_blocks(),
         "growth-of-methods": growth_of_methods_block(),
         **device_blocks(),
         **label_error_blocks(),

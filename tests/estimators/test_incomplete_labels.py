@@ -117,47 +117,50 @@ def test_whether_all_samples_may_have_labels(given, share, expected):
     assert all_may_have_labels(csr_array(Y)) == expected
 
 
-class TestLabelsThatAreNotAlwaysGiven:
-    @pytest.fixture(scope="class")
-    def half_given(self, digits):
-        train, test = digits
-        given = train.Y * (np.random.default_rng(0).random(train.Y.shape) < 0.5)
-        return train.X, given, test
+@pytest.fixture(scope="module")
+def half_given(digits):
+    train, test = digits
+    given = train.Y * (np.random.default_rng(0).random(train.Y.shape) < 0.5)
+    return train.X, given, test
 
-    @pytest.mark.parametrize("propensity", [0.5, "auto", np.full(10, 0.5)])
-    def test_the_correction_raises_f1(self, half_given, propensity):
-        X, given, test = half_given
-        plain = SDGSClassifier(random_state=0).fit(X, given)
-        model = SDGSClassifier(assume="missing", propensity=propensity, random_state=0).fit(X, given)
-        assert model.propensity_.shape == (10,)
-        assert np.abs(model.propensity_ - 0.5).max() < 0.2
-        for measure in (f1, macro_f1):
-            assert measure(test.Y, model.predict(test.X)) > measure(test.Y, plain.predict(test.X)) + 0.05
-        assert plain.propensity_ is None
 
-    def test_probabilities_are_those_of_the_true_labels(self, half_given):
-        X, given, test = half_given
-        P = SDGSClassifier(assume="missing", propensity=0.5, random_state=0).fit(X, given).predict_proba(test.X)
-        np.testing.assert_allclose(P.mean(), test.Y.mean(), atol=0.03)
+@pytest.mark.parametrize("propensity", [0.5, "auto", np.full(10, 0.5)])
+def test_the_correction_raises_f1(half_given, propensity):
+    X, given, test = half_given
+    plain = SDGSClassifier(random_state=0).fit(X, given)
+    model = SDGSClassifier(assume="missing", propensity=propensity, random_state=0).fit(X, given)
+    assert model.propensity_.shape == (10,)
+    assert np.abs(model.propensity_ - 0.5).max() < 0.2
+    for measure in (f1, macro_f1):
+        assert measure(test.Y, model.predict(test.X)) > measure(test.Y, plain.predict(test.X)) + 0.05
+    assert plain.propensity_ is None
 
-    def test_a_propensity_of_one_changes_nothing(self, half_given):
-        X, given, test = half_given
-        options = {"at_least_one": False, "random_state": 0}
-        plain = SDGSClassifier(**options).fit(X, given)
-        model = SDGSClassifier(assume="missing", propensity=1.0, **options).fit(X, given)
-        np.testing.assert_allclose(model.predict_proba(test.X), plain.predict_proba(test.X), atol=1e-9)
 
-    def test_errors(self, data):
-        for options, message in (
-            ({"assume": "unknown"}, "assume must be one of"),
-            ({"propensity": 0.5}, 'propensity needs assume="missing"'),
-            ({"assume": "missing", "propensity": 0}, "propensity must be a finite number > 0"),
-            ({"assume": "missing", "propensity": 1.5}, "propensity must be a probability"),
-            ({"assume": "missing", "propensity": [0.5, 0.5]}, "one for each of the 5 labels"),
-            ({"assume": "missing", "readout": "norm", "gamma": None}, 'assume="missing" needs readout="ridge"'),
-        ):
-            with pytest.raises(ValueError, match=message):
-                SDGSClassifier(**options).fit(data.X, data.Y)
+def test_probabilities_are_those_of_the_true_labels(half_given):
+    X, given, test = half_given
+    P = SDGSClassifier(assume="missing", propensity=0.5, random_state=0).fit(X, given).predict_proba(test.X)
+    np.testing.assert_allclose(P.mean(), test.Y.mean(), atol=0.03)
+
+
+def test_a_propensity_of_one_changes_nothing(half_given):
+    X, given, test = half_given
+    options = {"at_least_one": False, "random_state": 0}
+    plain = SDGSClassifier(**options).fit(X, given)
+    model = SDGSClassifier(assume="missing", propensity=1.0, **options).fit(X, given)
+    np.testing.assert_allclose(model.predict_proba(test.X), plain.predict_proba(test.X), atol=1e-9)
+
+
+def test_errors_about_assumptions(data):
+    for options, message in (
+        ({"assume": "unknown"}, "assume must be one of"),
+        ({"propensity": 0.5}, 'propensity needs assume="missing"'),
+        ({"assume": "missing", "propensity": 0}, "propensity must be a finite number > 0"),
+        ({"assume": "missing", "propensity": 1.5}, "propensity must be a probability"),
+        ({"assume": "missing", "propensity": [0.5, 0.5]}, "one for each of the 5 labels"),
+        ({"assume": "missing", "readout": "norm", "gamma": None}, 'assume="missing" needs readout="ridge"'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SDGSClassifier(**options).fit(data.X, data.Y)
 
 
 def test_calibration_for_a_propensity_is_unbiased():

@@ -123,7 +123,7 @@ class SDGSClassifier(SDGSModel):
         the true labels. Labels that are unobserved (NaN) need no assumption.
     propensity : float, sequence of k floats or "auto", default="auto"
         Only with ``assume="missing"``: the probability, for all labels or per label, that a true label is given.
-        ``"auto"``: one for all labels, estimated in cross-validation; see docs/labels.md.
+        ``"auto"``: one for all labels, estimated in cross-validation; see docs/incomplete-labels.md.
     solver : {"brp", "svd"}, default="brp"
         Bilateral random projections, or exact singular vectors: see :func:`sdgs.decompose`.
     max_iter : int, default=100

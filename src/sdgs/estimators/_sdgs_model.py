@@ -45,7 +45,7 @@ from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import SCALINGS, suitable_scalings
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
-from sdgs.selection._defaults import PENALTIES, PREVIEW_ROWS, START_ALPHA, START_RANK
+from sdgs.selection._defaults import PENALTIES, PROPENSITY_ROWS, START_ALPHA, START_RANK
 from sdgs.selection._folds import check_cv, restrict_splits, splits_of
 from sdgs.selection._propensity import estimate_propensity
 
@@ -119,10 +119,14 @@ class SDGSModel(
         self._out_of_fold = None
         labels = labels.tocsr()
         self._splits = splits_of(self.cv, X, known_positives(labels))
-        kept = None if sample_weight is None else np.flatnonzero(sample_weight)
-        samples = X if isinstance(X, Samples) else ArraySamples(X, None, sample_weight)
+        samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
+        kept = None
+        if sample_weight is not None:
+            samples = samples.weighted(sample_weight)
+            if isinstance(samples, ArraySamples) and not sample_weight.all():
+                kept = np.flatnonzero(sample_weight)
         try:
-            if kept is None or kept.size == samples.shape[0]:
+            if kept is None:
                 self._fit_samples(samples, labels)
             else:  # rows are counted as in X again below
                 if not isinstance(self._splits, int):
@@ -172,7 +176,7 @@ class SDGSModel(
             return given_propensity(self.propensity, labels.shape[1])
         scaling = suitable_scalings(samples.column_statistics)[0] if self.scaling == "auto" else self.scaling
         parameters = PipelineParameters(scaling, START_RANK, START_ALPHA)
-        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PREVIEW_ROWS)
+        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PROPENSITY_ROWS)
         return np.full(labels.shape[1], estimate_propensity(evaluator, parameters))
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
