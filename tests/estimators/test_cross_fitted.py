@@ -21,8 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from sdgs import AveragingClassifier, DecisionClassifier, load
-from sdgs.methods import BinaryRelevance, HierarchicalRelevance, LabelPowerset, MLkNN, SparseLowRankCV
+from sdgs import AveragingClassifier, DecisionClassifier, SDGSClassifier, load
+from sdgs.methods import (
+    BinaryRelevance,
+    HierarchicalRelevance,
+    LabelPowerset,
+    MLkNN,
+    ReducedRankRidgeCV,
+    SparseLowRankCV,
+)
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import tune_decision
 
@@ -183,6 +190,8 @@ def test_a_1d_target_and_samples_in_lists():
         model = DecisionClassifier(estimator, cv=StratifiedKFold(3)).fit(X, words[y], weight)
         assert model.estimator_.classes_.tolist() == ["blue", "green", "red"]
         assert model.predict_proba(X).shape == (60, 3)
+    for model in (SDGSClassifier(1, cv=StratifiedKFold(3), random_state=0), ReducedRankRidgeCV(cv=StratifiedKFold(3))):
+        assert model.fit(X, words[y]).score(X, words[y]) > 0.5
 
 
 @pytest.mark.parametrize("ensemble", [DecisionClassifier(logistic), AveragingClassifier([logistic, GaussianNB()])])

@@ -120,3 +120,13 @@ def test_reference_values_of_medical(medical, measures):
     values = [list(measures(Y_test, model.predict(X_test)).values()) for model in models]
     expected = [0.0132, 0.5845, 0.7022, 0.6729, 0.7395, 0.2597]
     np.testing.assert_allclose(np.mean(values, axis=0), expected, atol=0.03)
+
+
+def test_weights_of_samples_in_clusters_are_numbers_of_copies():
+    Y = np.random.default_rng(0).random((30, 9)) < 0.4
+    weight = np.random.default_rng(1).integers(1, 6, 30)
+    cluster = lambda *data: balanced_clusters(data[0].T, 3, 20, np.random.default_rng(2), *data[1:])  # noqa: E731
+    weighted, copied = cluster(Y, weight.astype(float)), cluster(np.repeat(Y, weight, axis=0))
+    for found, expected in zip(weighted, copied, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert [list(group) for group in weighted] != [list(group) for group in cluster(Y)]

@@ -15,7 +15,7 @@ from sdgs.methods._sparse_low_rank_solver import (
     observed_least_squares,
     project_on_trace_norm_ball,
 )
-from sdgs.methods._stacked_relevance import most_correlated_labels
+from sdgs.methods._stacked_relevance import _observed_phi, most_correlated_labels
 from sdgs.methods._target_tree import close_upward
 
 forms = pytest.mark.parametrize("form", [np.asarray, csr_array])
@@ -93,14 +93,14 @@ def test_correlations_are_those_of_samples_in_which_both_labels_are_observed(pro
     _, Y, weight, _ = problem
     Y = np.column_stack([Y, np.where(np.isnan(Y[:, 0]), Y[:, 1], 1 - Y[:, 0]), np.full(90, np.nan)])
     copies = np.repeat(np.arange(90), np.round(weight).astype(int))
+    phi = np.zeros((6, 6))
+    for first, second in np.ndindex(5, 5):
+        known = copies[~np.isnan(Y[copies][:, [first, second]]).any(axis=1)]
+        phi[first, second] = np.corrcoef(Y[known].T[[first, second]])[0, 1]
+    np.testing.assert_allclose(_observed_phi(Y, np.round(weight)), phi, atol=1e-12)
+    np.fill_diagonal(phi, 2)
     for label, chosen in enumerate(most_correlated_labels(Y, 3, np.round(weight))):
-        phi = np.zeros(6)
-        for other in range(6):
-            known = copies[~np.isnan(Y[copies][:, [label, other]]).any(axis=1)]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                phi[other] = np.nan_to_num(abs(np.corrcoef(Y[known].T[[label, other]])[0, 1])) if known.size else 0
-        phi[label] = 2
-        np.testing.assert_array_equal(chosen, np.sort(np.argsort(-phi.round(12), kind="stable")[:3]))
+        np.testing.assert_array_equal(chosen, np.sort(np.argsort(-abs(phi[label]).round(12), kind="stable")[:3]))
     complete = np.nan_to_num(Y[:, :4])
     for plain, weighted in zip(
         most_correlated_labels(complete, 2), most_correlated_labels(complete, 2, np.ones(90)), strict=True
@@ -210,23 +210,25 @@ def test_complete_labels_are_a_special_case(problem):
     assert observed.largest_eigenvalue == pytest.approx(complete.largest_eigenvalue, rel=1e-3)
 
 
+@weightings
 @pytest.mark.parametrize("metric", ["f1", "squared_error"])
-def test_folds_are_scored_on_observed_labels(problem, metric):
+def test_folds_are_scored_on_observed_labels(problem, metric, weighted):
     """A label that is observed in no test sample does not count, whatever is predicted for it."""
-    X, Y, _, _ = problem
+    X, Y, weight, _ = problem
+    weight = weight**3 if weighted else np.ones(90)
     splits = [(np.arange(45, 90), np.arange(45))]
     Y[:45, 3] = np.nan
-    search = SparseLowRankCV(gammas=0.01, taus=0.5, metric=metric, cv=splits, tol=1e-9).fit(X, Y)
+    search = SparseLowRankCV(gammas=0.01, taus=0.5, metric=metric, cv=splits, tol=1e-9).fit(X, Y, weight)
     gamma, tau = search.cv_results_["params"][0].values()
     assert (gamma, tau) == (0.01, 0.5)
-    largest = 2 * np.abs(observed_least_squares(X[45:], Y[45:])[0].cross).max()
-    fold = SparseLowRank(gamma * largest, search.tau_, tol=1e-2).fit(X[45:], Y[45:])
+    largest = 2 * np.abs(observed_least_squares(X[45:], Y[45:], weight[45:])[0].cross).max()
+    fold = SparseLowRank(gamma * largest, search.tau_, tol=1e-2).fit(X[45:], Y[45:], weight[45:])
     scores, known = fold.decision_function(X[:45]), ~np.isnan(Y[:45])
     if metric == "squared_error":
-        expected = -np.mean((scores - Y[:45])[known] ** 2)
+        expected = -np.average((scores - Y[:45])[known] ** 2, weights=np.tile(weight[:45, None], (1, 4))[known])
     else:
         true, predicted = known & (Y[:45] == 1), known & (scores > 0.5)
         sizes = true.sum(axis=1) + predicted.sum(axis=1)
         values = np.where(sizes == 0, 1, 2 * (true & predicted).sum(axis=1) / np.maximum(sizes, 1))
-        expected = values[known.any(axis=1)].mean()
+        expected = np.average(values, weights=weight[:45] * known.any(axis=1))
     assert search.best_score_ == pytest.approx(expected, abs=1e-9)
