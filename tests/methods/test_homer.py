@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -125,8 +126,9 @@ def test_reference_values_of_medical(medical, measures):
 def test_weights_of_samples_in_clusters_are_numbers_of_copies():
     Y = np.random.default_rng(0).random((30, 9)) < 0.4
     weight = np.random.default_rng(1).integers(1, 6, 30)
-    cluster = lambda *data: balanced_clusters(data[0].T, 3, 20, np.random.default_rng(2), *data[1:])  # noqa: E731
-    weighted, copied = cluster(Y, weight.astype(float)), cluster(np.repeat(Y, weight, axis=0))
-    for found, expected in zip(weighted, copied, strict=True):
-        np.testing.assert_array_equal(found, expected)
-    assert [list(group) for group in weighted] != [list(group) for group in cluster(Y)]
+
+    def groups(Y, weight=None):
+        model = HOMER(DummyClassifier(), random_state=2).fit(np.zeros((len(Y), 1)), Y, weight)
+        return [group.tolist() for group in model.groups_]
+
+    assert groups(Y, weight) == groups(np.repeat(Y, weight, axis=0)) != groups(Y)
