@@ -95,8 +95,9 @@ class SDGSClassifier(SDGSModel):
         frequency) ** 0.5, so that rare labels are predicted more often, which raises macro F1; see docs/decisions.md.
         Without effect on labels with a tuned threshold of their own (``decision="thresholds"``), because that adapts to
         the weight. For a 1-D target the odds of the classes are multiplied.
-    cv : int, default=3
-        For ``readout="ridge"``: the number of folds.
+    cv : int, splitter or sequence of splits, default=3
+        For ``readout="ridge"``: the number of folds; or a scikit-learn splitter, or pairs of training and test rows,
+        that test each sample at most once.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
         How samples are scaled, in training and prediction. ``"rows"``: every sample to unit Euclidean norm, which
         ``alpha``, ``huber``, ``threshold`` and ``penalty`` assume. ``"columns"``: features standardised first.
