@@ -128,7 +128,7 @@ def test_weights_of_samples_in_clusters_are_numbers_of_copies():
     weight = np.random.default_rng(1).integers(1, 6, 30)
 
     def groups(Y, weight=None):
-        model = HOMER(DummyClassifier(), random_state=2).fit(np.zeros((len(Y), 1)), Y, weight)
-        return [group.tolist() for group in model.groups_]
+        models = (HOMER(DummyClassifier(), random_state=seed) for seed in range(5))
+        return [[group.tolist() for group in m.fit(np.zeros((len(Y), 1)), Y, weight).groups_] for m in models]
 
     assert groups(Y, weight) == groups(np.repeat(Y, weight, axis=0)) != groups(Y)
