@@ -25,6 +25,7 @@ from sdgs.cli._info import info
 from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
+from sdgs.cli._update import update
 from sdgs.persistence._atomic_write import DISK_IS_FULL
 
 # Of click, or of the copy of click in newer versions of typer.
@@ -65,7 +66,7 @@ class CommandGroup(TyperGroup):
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, example, info, audit, compare, fit, evaluate, explain, report, predict, reproduce):
+for command in (demo, example, info, audit, compare, fit, update, evaluate, explain, report, predict, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -85,6 +85,7 @@ def fit(
       decision=expected     how labels are decided: expected, threshold, thresholds, share, top, or a number
       gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
       huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
+      keep_samples=None     for sdgs update: maximum number of training samples that the model keeps; not with --cv
       max_iter=100          maximum number of training sweeps
       metric=f1             what decisions and choices optimise: f1, accuracy or hamming_loss
       n_components=4        * dimension of a label's subspace

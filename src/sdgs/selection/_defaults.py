@@ -87,6 +87,9 @@ MAX_COMPARISON_CALIBRATION_SCORES = 25_000  # for the calibration that is used f
 MIN_GAIN = 0.001  # a tenth of a point: less is within the spread over seeds, and larger models cost time
 AVERAGING_TOLERANCE = 0.01  # candidates that are worse by more than a point are not averaged
 
+# --- Updates ---------------------------------------------------------------------------------------------------------
+MIN_COMPARED_SAMPLES = 1000  # that a neighbouring penalty must be better on
+
 # --- Cost model: time of a candidate relative to SDGSClassifier's defaults, fitted to measured fits -------------------
 CV_SHARE_DENSE, CV_SHARE_SPARSE = 0.75, 0.55  # of a fit's time; the rest of a sparse fit includes the scaling preview
 REFIT_SHARE = 0.25  # of a fit's time, once more on all samples

@@ -1,0 +1,222 @@
+"""``update``: learning from more samples and labels after the fit."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from sdgs._utils._array_api import expit, to_host
+from sdgs._utils._array_backends import backend_of
+from sdgs._utils._overflow import too_large_for_model
+from sdgs._utils._progress import Task
+from sdgs._utils._threads import blas_on_one_thread, n_threads
+from sdgs._utils._validation import check_int
+from sdgs.estimators._base import reads_by_ridge
+from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one
+from sdgs.estimators._later_target import add_label_names, later_labels
+from sdgs.readout._calibration import fit_calibration
+from sdgs.readout._decision import Decision, make_decision
+from sdgs.readout._out_of_fold import OutOfFold
+from sdgs.readout._pipeline import ReadoutContext
+from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, add_labels
+from sdgs.readout._samples import Samples
+from sdgs.selection._candidate import CVResult
+from sdgs.selection._defaults import PENALTIES
+from sdgs.selection._update_sums import UpdateOptions, add_samples, sum_samples
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def atomic_update(update: Method) -> Method:
+    """Decorator of ``update``: one that fails or is interrupted leaves the estimator as it was.
+
+    The method runs on a copy with all attributes, whose state then replaces that of the estimator in one step.
+    """
+
+    @wraps(update)
+    def wrapper(self: Any, *args: Any, **params: Any) -> Any:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(vars(self))
+        update(copy, *args, **params)
+        self.__dict__ = copy.__dict__
+        return self
+
+    return cast(Method, wrapper)
+
+
+class UpdatingMixin:
+    """Mixin of SDGSClassifier: what ``fit`` keeps of the samples, and ``update``."""
+
+    _out_of_fold: OutOfFold | None
+    keep_samples: int | None
+    _kept: KeptSamples | SampleSums | None = None
+
+    @available_if(reads_by_ridge("update"))  # type: ignore[untyped-decorator]
+    @atomic_update
+    @blas_on_one_thread()
+    def update(self: Any, X: Any, y: Any) -> Any:
+        """Learn from more samples, and from labels that appear in them first; only with ``keep_samples``.
+
+        As long as all samples learnt are kept, the result is that of ``fit`` to all of them, in the order in which they
+        were learnt. Once they are more than ``keep_samples``, this is the last time; from then on the model has sums
+        over all samples in place of the samples. With these the ridge regression is exact; scaling, subspaces,
+        landmarks, selected columns and the penalty stay as they are, and the calibration is fitted to a random sample
+        of all scores. See docs/updating.md.
+
+        Parameters
+        ----------
+        X : array-like, sparse or DataFrame of shape (n, p)
+            Samples with the features of ``fit``. A fitted ``encoder_`` stays as it is: words and categories that it
+            does not know are left out.
+        y : as for ``fit``
+            In the form of the target of ``fit``. In a DataFrame columns are found by name; in a DataFrame, in lists of
+            labels and among classes, new names are new labels, which follow the known ones in ``classes_``. Samples
+            that were learnt before count as samples without them. A matrix must have the known labels.
+
+        Returns
+        -------
+        self
+            If the update fails or is interrupted, the estimator stays as it was.
+        """
+        X = self._check_before_update(X)
+        check_consistent_length(X, y)
+        self._learn(X, later_labels(self, y))
+
+    @atomic_update
+    @blas_on_one_thread()
+    def _update_by_matrix(self: Any, X: Any, labels: csr_array, new_names: Sequence[str]) -> None:
+        """The same for a label matrix whose last columns are new labels, whatever the form of the target of ``fit``."""
+        X = self._check_before_update(X)
+        add_label_names(self, new_names)
+        self._learn(X, csr_array(labels, dtype=bool))
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """The number of samples that ``fit`` and ``update`` have learnt; only with ``keep_samples``."""
+        if self._kept is None:
+            raise AttributeError("the number of samples is known only with keep_samples.")
+        return self._kept.n_samples
+
+    def _check_before_update(self: Any, X: Any) -> Any:
+        """Validated samples on the host, for a model that can be updated."""
+        check_is_fitted(self)
+        self._check_parameters()
+        if self._kept is None:
+            raise ValueError(
+                "this model cannot be updated: it kept nothing of its training samples. Fit it with keep_samples, such "
+                "as keep_samples=10_000."
+            )
+        if backend_of(X) is not None:
+            raise ValueError("update takes no Dask arrays. Compute X and y first, or update with one part at a time.")
+        return to_host(self._check_X(X, reset=False))
+
+    def _learn(self: Any, X: Any, labels: csr_array) -> None:
+        """Learn from validated samples; labels beyond the known ones are new."""
+        k = labels.shape[1]
+        if k > len(self.components_) and np.ndim(self.n_components):
+            raise ValueError("n_components has one rank per known label, so that y can have no new labels.")
+        check_thresholds(self.decision, k)
+        if isinstance(self._kept, SampleSums):
+            self._add(X, labels)
+            return
+        kept = self._kept
+        X = np.vstack([kept.X, _in_form_of(kept.X, X)]) if not issparse(kept.X) else _stack(kept.X, X)
+        self._task = Task(self)
+        try:
+            self._fit(X, _stack(_with_columns(kept.labels, k), labels))
+        finally:
+            del self._task
+
+    def _add(self: Any, X: Any, labels: csr_array) -> None:
+        """Learn from more samples by the sums."""
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels)
+        if self.at_least_one == "auto":
+            at_least_one = at_least_one and self._decision.at_least_one
+        penalties = PENALTIES if self.penalty_ in PENALTIES and self.penalty == "auto" else (self.penalty_,)
+        compared = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
+        options = UpdateOptions(penalties, compared, n_threads(self.n_jobs))
+        sums, pipeline = add_labels(self._kept, self._pipelines[0], labels.shape[1] - len(self.components_))
+        sums, pipeline, self.penalty_ = add_samples(sums, pipeline, self.penalty_, X, labels, options)
+        assert pipeline.ridge is not None
+        if not np.isfinite(pipeline.ridge.coef).all():
+            raise too_large_for_model("their squares overflow")
+        scores, Y = sums.scored.scores.astype(np.float64), sums.scored.labels.toarray().astype(np.float64)
+        calibration = fit_calibration(scores, Y)
+        self._decision = make_decision(
+            self.decision,
+            self.metric,
+            expit(calibration.log_odds(scores)),
+            Y,
+            at_least_one=at_least_one,
+            one_per_sample=self._is_multiclass,
+        )
+        self._calibration, self._pipelines, self._kept, self._out_of_fold = calibration, [pipeline], sums, None
+        self._set_attributes(pipeline)
+
+    def _known_out_of_fold(self: Any) -> OutOfFold:
+        self._reject_forgotten_samples()
+        known: OutOfFold = super()._known_out_of_fold()  # type: ignore[misc]
+        return known
+
+    def _training_labels(self: Any) -> Any:
+        self._reject_forgotten_samples()
+        return super()._training_labels()  # type: ignore[misc]
+
+    def _reject_forgotten_samples(self) -> None:
+        if self._out_of_fold is None and self._kept is not None:
+            raise AttributeError(
+                "there are no out-of-fold probabilities after an update of a model that has learnt more samples than "
+                "it keeps (keep_samples). Pass X and y to suspicious_labels."
+            )
+
+    def _fit(self: Any, X: Any, labels: Any) -> None:
+        if self.keep_samples is not None and isinstance(X, Samples):
+            raise ValueError("keep_samples must be None for a Dask array, because such a model cannot be updated.")
+        super()._fit(X, labels)  # type: ignore[misc]
+
+    def _samples_to_keep(
+        self: Any, samples: Samples, labels: Any, context: ReadoutContext, result: CVResult
+    ) -> KeptSamples | SampleSums | None:
+        """What the model keeps of the samples that it has just been fitted to."""
+        if self.keep_samples is None:
+            return None
+        if samples.shape[0] <= self.keep_samples:
+            return KeptSamples(to_host(samples.X), labels)
+        scored = ScoredSamples(result.scores.astype(np.float32), labels[result.rows], samples.shape[0])
+        return sum_samples(
+            self._pipelines[0],
+            to_host(samples.X),
+            labels,
+            scored,
+            mostly_zero=context.mostly_zero,
+            metric=context.decision.metric,
+            n_jobs=context.options.n_jobs,
+        )
+
+    def _check_keep_samples(self: Any) -> None:
+        if self.keep_samples is not None:
+            check_int(self.keep_samples, "keep_samples", minimum=0)
+            if self.readout == "norm":
+                raise ValueError('keep_samples needs readout="ridge", because only such a model can be updated.')
+
+
+def _in_form_of(like: Any, X: Any) -> Any:
+    """Samples, dense or sparse and in the precision of others."""
+    X = X.astype(like.dtype, copy=False)
+    if issparse(like):
+        return csr_array(X)
+    return X.toarray() if issparse(X) else X
+
+
+def _stack(A: Any, B: Any) -> csr_array:
+    """The rows of two sparse matrices, with the dtype of the first."""
+    return csr_array(vstack([A, _in_form_of(A, B)], format="csr"))
+
+
+def _with_columns(labels: csr_array, k: int) -> csr_array:
+    """A label matrix with k columns, the new ones without entries."""
+    return csr_array((labels.data, labels.indices, labels.indptr), shape=(labels.shape[0], k))
