@@ -176,6 +176,7 @@ class UpdatingMixin:
     def _fit(self: Any, X: Any, labels: Any) -> None:
         if self.keep_samples is not None and isinstance(X, Samples):
             raise ValueError("keep_samples must be None for a Dask array, because such a model cannot be updated.")
+        self._kept = None
         super()._fit(X, labels)  # type: ignore[misc]
 
     def _samples_to_keep(

@@ -75,6 +75,10 @@ def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: Checke
         for i, content in enumerate(pipelines)
     ]
     model._out_of_fold = None
+    if type(model).__name__ == "SDGSClassifier":
+        model._kept = None
+    if "kept" in content and readout is None:
+        raise ValueError('with readout="norm" it keeps nothing for updates.')
     if readout is not None:
         _decode_readout(model, readout, k, prefix, arrays)
         if "kept" in content:
