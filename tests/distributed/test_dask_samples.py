@@ -63,6 +63,15 @@ def test_a_classifier_equals_that_in_memory(kind, options):
     assert_same_model(actual, SDGSClassifier(gamma=None, **options).fit(data.X, data.Y), data)
 
 
+def test_unobserved_labels():
+    data = make_data("dense")
+    Y = np.where(np.random.default_rng(0).random(data.Y.shape) < 0.3, np.nan, data.Y)
+    options = {"n_components": 2, "random_state": 0}
+    actual = SDGSClassifier(**options).fit(data.as_dask(), da.from_array(Y, chunks=(70, 4)))
+    expected = SDGSClassifier(gamma=None, **options).fit(data.X, Y)
+    assert_same_model(actual, expected, data)
+
+
 def test_columns_and_samples_of_word_counts_are_weighted_as_in_memory(word_counts):
     X, Y = word_counts
     data = Data(csr_array(X[:180]), Y[:180].astype(int))

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sdgs.estimators._label_scores import Learner, Target, as_columns, cross_fit, fit_scorer
 from sdgs.methods import BinaryRelevance
-from sdgs.selection._cross_fit import make_folds
+from sdgs.selection._folds import make_folds
 
 
 @pytest.fixture

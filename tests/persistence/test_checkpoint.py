@@ -297,7 +297,7 @@ def test_candidates_are_not_evaluated_twice(data, tmp_path, monkeypatch):
 
 def make_evaluator(data, checkpoint):
     options = DecompositionOptions(1e-4, "brp", 100, 1e-2, "auto", 0, None, checkpoint)
-    context = ReadoutContext(options, mostly_zero=False, decision=Decision(), n_folds=3)
+    context = ReadoutContext(options, mostly_zero=False, decision=Decision(), splits=3)
     return CandidateEvaluator(ArraySamples(data.X), csr_array(data.Y), context, (0.1, 1.0))
 
 

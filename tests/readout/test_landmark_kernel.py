@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
 
 from sdgs import SDGSClassifier, metrics
-from sdgs.readout import _ridge
+from sdgs.readout import _penalised_system
 from sdgs.readout._landmark_kernel import fit_landmark_kernel, landmark_number
 from sdgs.readout._manhattan import manhattan
 
@@ -203,6 +203,6 @@ def test_landmarks_that_nearly_coincide(distance, monkeypatch):
     X = np.repeat(rng.standard_normal((10, 3)), 300, axis=0)
     X += distance * rng.standard_normal(X.shape)
     Y = (X[:, :2] > 0).astype(int)
-    monkeypatch.setattr(_ridge, "eigh", None)
+    monkeypatch.setattr(_penalised_system, "eigh", None)
     model = SDGSClassifier(1, gamma=1.0, scaling=None, penalty=1e-5, n_landmarks=400, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), Y)

@@ -21,7 +21,8 @@ from sdgs.readout._relevance import f1_sample_weight
 from sdgs.readout._ridge import RidgeDesign, prepare_ridge
 from sdgs.readout._samples import ArraySamples
 from sdgs.selection._candidate_evaluator import CandidateEvaluator
-from sdgs.selection._cross_fit import Scorer, make_folds
+from sdgs.selection._cross_fit import Scorer
+from sdgs.selection._folds import make_folds
 from sdgs.selection._scaling_preview import preview_scalings
 
 CANDIDATE = PipelineParameters("rows", 2, 0.1)
@@ -30,7 +31,7 @@ CANDIDATE = PipelineParameters("rows", 2, 0.1)
 def evaluator(X, Y, penalties=(3.0,), metric="f1", checkpoint=None, **arguments):
     samples = ArraySamples(X)
     mostly_zero = samples.column_statistics.mostly_zero
-    context = ReadoutContext(options(checkpoint=checkpoint), mostly_zero, Decision(metric), n_folds=3)
+    context = ReadoutContext(options(checkpoint=checkpoint), mostly_zero, Decision(metric), splits=3)
     return CandidateEvaluator(samples, csr_array(Y), context, penalties, **arguments)
 
 

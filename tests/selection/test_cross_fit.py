@@ -12,11 +12,10 @@ from sdgs.selection._cross_fit import (
     Scorer,
     best_penalty,
     draw_rows,
-    make_folds,
     middle_penalty,
     n_cv_samples,
-    n_folds_used,
 )
+from sdgs.selection._folds import make_folds, n_folds_used
 
 
 def test_scores_are_of_models_that_were_not_fitted_to_the_sample():

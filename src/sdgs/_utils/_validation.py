@@ -179,7 +179,7 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     values = Y.data if issparse(Y) else Y
     if values.dtype.kind not in "fO":
         return
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.frompyfunc(is_missing, 1, 1)(values).astype(bool)
     if not missing.any():
         return
     rows = np.unique(Y.indices[missing] if issparse(Y) else np.nonzero(missing)[0])
@@ -191,7 +191,8 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN, NaT or NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value

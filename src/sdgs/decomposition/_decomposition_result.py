@@ -80,6 +80,15 @@ class Decomposition:
             residual=_sparse_on_host(self.residual),
         )
 
+    def with_rows(self, rows: NDArray[np.intp], n: int) -> "Decomposition":
+        """The same on the host, if its samples were ``rows`` of n, ascending; the others have no label."""
+        S = csr_array(self.residual)
+        sizes = np.zeros(n, dtype=S.indptr.dtype)
+        sizes[rows] = np.diff(S.indptr)
+        indptr = np.concatenate([S.indptr[:1], np.cumsum(sizes, dtype=S.indptr.dtype)])
+        residual = csr_array((S.data, S.indices, indptr), shape=(n, S.shape[1]))
+        return replace(self, rows=tuple(rows[omega] for omega in self.rows), residual=residual)
+
     def without_rows(self) -> "Decomposition":
         """The same subspaces without the training samples."""
         return replace(

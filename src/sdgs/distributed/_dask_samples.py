@@ -14,13 +14,15 @@ from dask.array import Array
 from distributed import get_worker
 from scipy.sparse import issparse
 
+from sdgs._utils._unobserved_labels import expected_labels, has_unobserved
 from sdgs.distributed._dask_rows import DaskRows, check_block
 from sdgs.distributed._distributed_decompose import check_solver, gather_labels
 from sdgs.distributed._lost_workers import share, worker_addresses
 from sdgs.readout._column_statistics import ColumnStatistics, merge_statistics, mergeable_statistics
 from sdgs.readout._features import ReadoutFeatures
 from sdgs.readout._moments import MomentAccumulator, accumulate, merge_moments
-from sdgs.readout._ridge import PrimalRidge, RidgeDesign
+from sdgs.readout._observed_ridge import PrimalObservedRidge, error_products
+from sdgs.readout._ridge import PrimalRidge, Ridge, RidgeDesign, RidgeRegression
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import Scaling
 
@@ -36,6 +38,7 @@ class DaskSamples(Samples):
     def __init__(self, X: Any) -> None:
         self._rows = DaskRows(X)
         self.X, self.shape, self.dtype = self._rows.array, self._rows.shape, self._rows.dtype
+        self.sample_weight = None
         self.is_sparse = self._rows.is_sparse
 
     def __len__(self) -> int:
@@ -70,16 +73,30 @@ class DaskSamples(Samples):
         design: RidgeDesign,
         n_jobs: int | None,  # noqa: ARG002
         codes: None = None,  # noqa: ARG002
-    ) -> PrimalRidge:
-        """From the moments of the rows of each worker, which has threads of its own; codes are never known."""
+    ) -> RidgeRegression:
+        """From the moments of the rows of each worker, which has threads of its own; codes are never known.
+
+        With unobserved labels each step of a regression computes the features of all rows again.
+        """
         shared, sample_weight = share(self._rows.client, features.without_samples()), design.sample_weight
 
-        def arguments(block: Any) -> tuple[Any, ...]:
+        def arguments(block: Any, labels: Any) -> tuple[Any, ...]:
             some = slice(block.start, block.start + block.size)
-            return Y[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
+            return labels[some], None if sample_weight is None else sample_weight[some], shared, self.dtype
 
-        parts: list[MomentAccumulator] = self._reduce(_add_moments, arguments)
-        return PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
+        expected = expected_labels(Y, sample_weight)
+        parts: list[MomentAccumulator] = self._reduce(_add_moments, lambda block: arguments(block, expected))
+        complete = PrimalRidge(merge_moments([part.moments() for part in parts]), design.weighted_columns)
+        if not has_unobserved(Y):
+            return complete
+
+        def products(ridge: Ridge, with_labels: bool) -> tuple[Any, Any]:
+            regression = share(self._rows.client, ridge)
+            sums = self._reduce(_add_products, lambda block: (*arguments(block, Y), regression, with_labels))
+            cross, total = zip(*sums, strict=True)
+            return np.sum(cross, axis=0), np.sum(total, axis=0)
+
+        return PrimalObservedRidge(complete, products)
 
     def _reduce(self, step: Callable[..., Any], arguments: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
         """The result of each worker, from its blocks one after the other."""
@@ -115,6 +132,23 @@ def _add_moments(
 ) -> MomentAccumulator:
     blocks = features.transform_blocks(check_block(block, dtype), get_worker().state.nthreads)
     return accumulate(deepcopy(total), blocks, Y, sample_weight)  # a copy, because Dask may run a task again
+
+
+def _add_products(
+    total: tuple[Any, Any] | None,
+    block: Any,
+    Y: Any,
+    sample_weight: Any,
+    features: ReadoutFeatures,
+    dtype: Any,
+    ridge: Ridge,
+    with_labels: bool,
+) -> tuple[Any, Any]:
+    blocks = features.transform_blocks(
+        check_block(block, dtype), get_worker().state.nthreads, width=ridge.coef.shape[1]
+    )
+    cross, errors = error_products(blocks, Y, sample_weight, ridge, with_labels)
+    return (cross, errors) if total is None else (total[0] + cross, total[1] + errors)
 
 
 def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any) -> ColumnStatistics:

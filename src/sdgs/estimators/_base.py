@@ -1,41 +1,25 @@
 """What all multi-label classifiers share: targets in many forms, and predictions in the same form."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from sdgs._utils._array_api import detach, is_dispatched, namespace, on_host, to_device_of, to_host
+from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._label_collections import (
-    LabelListForm,
     align_label_lists,
-    binarize_label_lists,
     has_label_lists,
-    label_list_form,
-    warn_of_similar_names,
 )
-from sdgs._utils._validation import (
-    canonical_csr,
-    check_labels,
-    float_dtypes,
-    is_data_frame,
-    is_plain_array,
-    reject_huge_integers,
-    reject_masked,
-    reject_missing_labels,
-    unwrap_labels,
-)
-from sdgs.estimators._saving import SavingMixin
-from sdgs.estimators._text_in_samples import name_text_columns
+from sdgs._utils._sample_weight import check_sample_weight
+from sdgs.estimators._label_target import LabelTags, LabelTarget
 from sdgs.metrics._set_metrics import subset_accuracy
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
@@ -88,87 +72,6 @@ def reads_by_ridge(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class LabelTarget(SavingMixin):
-    """Mixin: validates X, and turns a target of any form into a label matrix."""
-
-    _accepts_missing = False  # whether NaN in X means a missing entry
-    _accepts_distributed = False  # whether X may be a Dask array
-    _accepts_devices = False  # whether arrays of other libraries are computed with on their device
-    _is_multiclass = False  # whether the target has one class per sample
-    n_features_in_: int
-    _label_columns: Any
-    _label_lists: LabelListForm | None = None  # the form of the target if it has a list of labels per sample
-
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        if not reset and self._is_valid_array(X):
-            return np.ascontiguousarray(X)
-        if is_dispatched(X):
-            X = detach(X) if self._accepts_devices else to_host(X)
-        reject_masked(X, "X")
-        with reject_huge_integers("X"), name_text_columns(X):
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=float_dtypes(X),
-                order="C",
-                ensure_all_finite="allow-nan" if self._accepts_missing else True,
-            )
-        return canonical_csr(X)
-
-    def _is_valid_array(self, X: Any) -> bool:
-        """Whether validation would neither change X, but for its order, nor warn about it."""
-        is_valid = is_plain_array(X, missing=self._accepts_missing)
-        return is_valid and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
-
-    def _check_y(self, X: Any, y: Any) -> Any:
-        """The target as a label matrix; its form is stored for ``predict``."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        check_consistent_length(X, y)
-        self._label_lists = label_list_form(y) if has_label_lists(y) else None
-        if self._label_lists is not None:
-            return self._check_label_lists(y)
-        is_frame = is_data_frame(y)
-        self._label_columns = y.dtypes if is_frame else None  # a Series: names and dtypes
-        self._sparse_labels = issparse(y)
-        y = unwrap_labels(y, "y")
-        is_matrix = is_frame or self._sparse_labels or not (y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1))
-        self._is_multiclass = not is_matrix
-        if self._is_multiclass:
-            return self._check_classes(y)
-        labels = check_labels(y, n_samples=_num_samples(X), name="y")
-        self._label_dtype = np.dtype(np.int64) if y.dtype == object else y.dtype
-        self.classes_ = np.arange(labels.shape[1])
-        if self._label_columns is not None:
-            self.classes_ = np.empty(labels.shape[1], dtype=object)
-            self.classes_[:] = list(self._label_columns.index)
-        return labels
-
-    def _check_label_lists(self, y: Any) -> Any:
-        """A list of labels per sample as a label matrix with one column per name."""
-        self._is_multiclass, self._sparse_labels, self._label_columns = False, True, None
-        labels, self.classes_ = binarize_label_lists(y, "y")
-        self._label_dtype = np.dtype(np.int64)
-        warn_of_similar_names(self.classes_, "y")
-        return check_labels(labels, name="y")
-
-    def _check_classes(self, y: Any) -> Any:
-        """One class per sample as a label matrix with one column per class."""
-        y = column_or_1d(y, warn=True)
-        reject_missing_labels(y, "y")
-        assert_all_finite(y, input_name="y")
-        try:
-            check_classification_targets(y)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-        except TypeError:
-            raise ValueError(
-                "y has classes of different types, which cannot be sorted. Make them all strings."
-            ) from None
-        return check_labels(csr_array((np.ones(codes.size), (np.arange(codes.size), codes))), name="y")
-
-
 @cache
 def documentation_url() -> str:
     """Where the documentation of the installed package is; empty if its metadata has no address."""
@@ -183,7 +86,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
     """Validates, and returns labels in the form of the target.
 
     A subclass has ``_check_parameters()``, ``_fit(X, labels)`` with a boolean CSC label matrix, ``_scores(X)`` of shape
-    (n, k), and ``_decide(scores)``, boolean (n, k).
+    (n, k), and ``_decide(scores)``, boolean (n, k). If it accepts unobserved labels, ``labels`` may be a matrix of
+    :mod:`sdgs._utils._unobserved_labels`.
     """
 
     _doc_link_module = "sdgs"
@@ -215,7 +119,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         self._validate_and_fit(X, y)
         return self
 
-    def _validate_and_fit(self, X: Any, y: Any) -> None:
+    def _validate_and_fit(self, X: Any, y: Any, *sample_weight: Any) -> None:
+        """Fit; ``sample_weight`` is given by :class:`WeightedClassifier` alone."""
         self._check_parameters()
         backend = backend_of(X) if self._accepts_distributed else None
         if backend is None:
@@ -223,7 +128,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
             labels = self._check_y(X, y)
         else:
             X, labels = backend.check_samples(self, X, y)
-        self._fit(X, labels)
+        self._fit(X, labels, *(check_sample_weight(weight, labels.shape[0]) for weight in sample_weight))
 
     @lazy_for_distributed
     def decision_function(self, X: Any) -> Any:
@@ -328,7 +233,7 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
-    def _fit(self, X: Any, labels: Any) -> None:
+    def _fit(self, X: Any, labels: Any, *sample_weight: Any) -> None:
         raise NotImplementedError
 
     def _scores(self, X: Any) -> NDArray[Any]:
@@ -343,7 +248,40 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._accepts_missing
         tags.array_api_support = self._accepts_devices
         tags.classifier_tags.multi_label = True
+        tags.target_tags = LabelTags(**asdict(tags.target_tags), allow_nan=self._accepts_unobserved_labels)
         return tags
+
+
+class WeightedClassifier(MultiLabelClassifier):
+    """A classifier whose ``fit`` takes weights of samples.
+
+    A subclass has ``_fit(X, labels, sample_weight)`` with an array (n,) or None. A sample of weight 2 counts as two
+    equal ones, and one of weight 0 is left out.
+    """
+
+    @atomic_fit
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse, DataFrame or, for SDGS, Dask array of shape (n, p)
+        y : array-like, sparse, DataFrame or Dask array of shape (n, k) with 0 and 1, or array-like of shape (n,)
+            A label matrix, or one class per sample. A dense matrix with one column is taken for the latter, as
+            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix. Or a list of
+            labels per sample, in a list, an array of objects, a Series or a DataFrame with one column. Where the
+            estimator takes them (the tag ``target_tags.allow_nan``), NaN in a label matrix is an unobserved label; in a
+            sparse matrix such a NaN is stored.
+        sample_weight : array-like of shape (n,), optional
+            Not negative; a sample of weight 2 counts as two equal ones, and one of weight 0 is left out. Default: 1.
+
+        Returns
+        -------
+        self
+            If the fit fails or is interrupted, the estimator stays as it was.
+        """
+        self._validate_and_fit(X, y, sample_weight)
+        return self
 
 
 class ProbabilisticClassifier(MultiLabelClassifier):

@@ -224,7 +224,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         metric: str = "f1",
         decision: str | float | Sequence[float] = "expected",
         at_least_one: bool | str = "auto",
-        cv: int = 3,
+        cv: Any = 3,
         scaling: str | None = "auto",
         encode: Any = "auto",
         solver: str = "brp",
@@ -297,7 +297,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         with self._task.part("choose", n_parts=1 + sum(len(values) - 1 for _, values in axes), share=0.75) as task:
 
             def evaluate(candidate: PipelineParameters) -> CVResult:
-                with task.part("candidate", n_parts=self.cv + 1) as part:
+                with task.part("candidate", n_parts=context.n_folds + 1) as part:
                     return evaluator.evaluate(candidate, part)
 
             return coordinate_search(parameters, axes, evaluate)[0]

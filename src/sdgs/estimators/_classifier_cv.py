@@ -124,7 +124,7 @@ class SDGSClassifierCV(SDGSModel):
         metric: str = "f1",
         decision: str | float | Sequence[float] = "expected",
         at_least_one: bool | str = "auto",
-        cv: int = 3,
+        cv: Any = 3,
         solver: str = "brp",
         max_iter: int = 100,
         tol: float = 1e-2,
@@ -164,7 +164,7 @@ class SDGSClassifierCV(SDGSModel):
         penalties = tuple(sorted(_as_tuple(self.penalties, ())))
         evaluator = CandidateEvaluator(samples, labels, context, penalties, self.max_rows)
         n_landmarks = context.options.n_landmarks
-        costs = CostModel((n, p, k), evaluator.rows.size, self.cv, n_landmarks, samples.is_sparse)
+        costs = CostModel((n, p, k), evaluator.rows.size, context.n_folds, n_landmarks, samples.is_sparse)
         complete = not samples.column_statistics.missing
         search = BudgetedSearch(evaluator, costs, self.budget, self.time_limit, self.n_averaged, complete)
         axes = self._axes(samples, k)

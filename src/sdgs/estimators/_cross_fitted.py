@@ -21,7 +21,7 @@ from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
 from sdgs.readout._decision import Decision, make_decision
-from sdgs.selection._cross_fit import make_folds
+from sdgs.selection._folds import make_folds
 
 
 class CrossFittedClassifier(MultiLabelClassifier):

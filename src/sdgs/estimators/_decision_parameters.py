@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgs._utils._unobserved_labels import has_unobserved, known_positives
 from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.readout._decision import DECISION_RULES, TARGET_METRICS
 
@@ -34,4 +35,21 @@ def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any) -> bool:
     """Whether each sample gets a label; with "auto" if each training sample has one, except for the Hamming loss."""
     if at_least_one != "auto":
         return bool(at_least_one)
-    return metric != "hamming_loss" and bool((labels.tocsr().sum(axis=1) > 0).all())
+    return metric != "hamming_loss" and all_may_have_labels(labels)
+
+
+def all_may_have_labels(labels: Any) -> bool:
+    """Whether each sample has a label, or may have one that is unobserved.
+
+    A sample with a single label and a share m of its labels unobserved is without a known label with probability m. So
+    if more samples are without one than the sum of these shares, and twice its standard deviation, some have no label.
+    """
+    labels = labels.tocsr()
+    lacking = known_positives(labels).sum(axis=1) == 0
+    if not has_unobserved(labels):
+        return not lacking.any()
+    unobserved = np.add.reduceat(np.append(np.isnan(labels.data), 0.0), labels.indptr[:-1]) * (
+        np.diff(labels.indptr) > 0
+    )
+    share = unobserved / labels.shape[1]
+    return bool(lacking.sum() <= share.sum() + 2 * np.sqrt((share * (1 - share)).sum()))

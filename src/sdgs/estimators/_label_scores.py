@@ -18,7 +18,7 @@ from sdgs._utils._array_api import to_host
 from sdgs._utils._last_step import last_step
 from sdgs.estimators._base import MultiLabelClassifier
 from sdgs.readout._calibration import shrunk_log_odds
-from sdgs.selection._cross_fit import Folds
+from sdgs.selection._folds import Folds
 
 Scores = NDArray[np.float64]
 Rows = NDArray[np.intp]

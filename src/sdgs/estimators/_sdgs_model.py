@@ -1,9 +1,11 @@
 """What SDGSClassifier and SDGSClassifierCV share: everything but how the parameters are found."""
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
@@ -12,6 +14,7 @@ from sdgs._utils._array_api import expit, namespace, on_host
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._utils._threads import blas_on_one_thread, n_threads
+from sdgs._utils._unobserved_labels import known_positives
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
@@ -20,7 +23,7 @@ from sdgs._utils._validation import (
     check_seed,
 )
 from sdgs.estimators._auditing import AuditingMixin
-from sdgs.estimators._base import MultiLabelClassifier, lazy_for_distributed, reads_by_ridge
+from sdgs.estimators._base import WeightedClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
 from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
@@ -34,6 +37,7 @@ from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
 from sdgs.readout._scaling import SCALINGS
 from sdgs.selection._candidate import CVResult
+from sdgs.selection._folds import check_cv, restrict_splits, splits_of
 
 ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
@@ -46,17 +50,19 @@ class SDGSModel(
     CallbackSupportMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
-    MultiLabelClassifier,
+    WeightedClassifier,
 ):
     """Base class. A subclass has the parameters named here, and implements ``_fit_samples``."""
 
     _public_module = "sdgs"
     _accepts_missing = True
+    _accepts_unobserved_labels = True
     _accepts_devices = True
     _accepts_distributed = True
     _progress: Listener | None = None
     _task: Task
     _pipelines: list[FittedPipeline]
+    _splits: Any = None  # during a fit: the number of folds, or their rows
     readout = "ridge"
 
     scaling: str | None
@@ -65,7 +71,7 @@ class SDGSModel(
     metric: str
     decision: Any
     at_least_one: Any
-    cv: int
+    cv: Any
     solver: str
     max_iter: int
     tol: float
@@ -75,7 +81,7 @@ class SDGSModel(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     @blas_on_one_thread()
-    def _validate_and_fit(self, X: Any, y: Any) -> None:
+    def _validate_and_fit(self, X: Any, y: Any, *sample_weight: Any) -> None:
         self._check_encode_of(X)
         callback_context = None
         if hasattr(self, "_init_callback_context"):  # scikit-learn 1.9; the two tasks are "choose" and "learn"
@@ -83,21 +89,39 @@ class SDGSModel(
             callback_context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self._task = Task(self, callback_context)
         try:
-            super()._validate_and_fit(X, y)
+            super()._validate_and_fit(X, y, *sample_weight)
         finally:
             del self._task
         if callback_context is not None:
             callback_context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
 
-    def _fit(self, X: Any, labels: Any) -> None:
+    def _fit(self, X: Any, labels: Any, sample_weight: Any = None) -> None:
         """``X`` is an array, or the samples of a distributed one, which are not encoded."""
         if isinstance(X, Samples):
             self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
         self._out_of_fold = None
-        self._fit_samples(X if isinstance(X, Samples) else ArraySamples(X), labels.tocsr())
-        best = self._pipelines[0]
-        self._set_attributes(best)
+        labels = labels.tocsr()
+        self._splits = splits_of(self.cv, X, known_positives(labels))
+        kept = None if sample_weight is None else np.flatnonzero(sample_weight)
+        samples = X if isinstance(X, Samples) else ArraySamples(X, None, sample_weight)
+        try:
+            if kept is None or kept.size == samples.shape[0]:
+                self._fit_samples(samples, labels)
+            else:  # rows are counted as in X again below
+                if not isinstance(self._splits, int):
+                    self._splits = restrict_splits(self._splits, kept)
+                self._fit_samples(samples.take(kept), labels[kept])
+                self._restore_rows(kept, samples.shape[0])
+        finally:
+            del self._splits
+        self._set_attributes(self._pipelines[0])
+
+    def _restore_rows(self, rows: NDArray[np.intp], n: int) -> None:
+        """Count samples as before some were left out: those of the model were ``rows`` of n."""
+        self._pipelines = [pipeline.with_rows(rows, n) for pipeline in self._pipelines]
+        if self._out_of_fold is not None:
+            self._out_of_fold = replace(self._out_of_fold, rows=rows[self._out_of_fold.rows])
 
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         raise NotImplementedError
@@ -118,8 +142,9 @@ class SDGSModel(
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
         decision = Decision(self.metric, resolve_at_least_one(self.at_least_one, self.metric, labels))
+        splits = self.cv if self._splits is None else self._splits
         return ReadoutContext(
-            options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, self.cv
+            options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, splits
         )
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
@@ -134,11 +159,12 @@ class SDGSModel(
             fit_pipeline(samples, labels, result.parameters, context, result.choice)
             for result in task.each("candidate", results)
         ]
-        Y = labels[results[0].rows].toarray().astype(np.float64)
+        rows = results[0].rows
+        Y, sample_weight = labels[rows].toarray().astype(np.float64), samples.weights_of(rows)
         scores = np.mean([result.scores for result in results], axis=0)
-        self._calibration = fit_calibration(scores, Y)
+        self._calibration = fit_calibration(scores, Y, sample_weight=sample_weight)
         log_odds = self._calibration.log_odds(scores)
-        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), results[0].rows)
+        self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), rows)
         self._decision = make_decision(
             self.decision,
             self.metric,
@@ -223,5 +249,5 @@ class SDGSModel(
             check_int(self.n_landmarks, "n_landmarks", minimum=1)
         check_choice(self.solver, "solver", ESTIMATOR_SOLVERS)
         check_decision_parameters(self)
-        check_int(self.cv, "cv", minimum=2)
+        check_cv(self.cv)
         check_n_jobs(self.n_jobs)

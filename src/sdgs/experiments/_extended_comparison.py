@@ -214,7 +214,7 @@ def _choose_scaling(X: Any, Y: NDArray[Any], seed: int) -> str:
     samples = ArraySamples(X)
     options = DecompositionOptions(0, "brp", 1, 1.0, 1, seed, None)
     decision = Decision("f1", bool(Y.any(axis=1).all()))
-    context = ReadoutContext(options, samples.column_statistics.mostly_zero, decision, n_folds=3)
+    context = ReadoutContext(options, samples.column_statistics.mostly_zero, decision, splits=3)
     evaluator = CandidateEvaluator(samples, csr_array(Y), context, PENALTIES)
     return evaluator.best_scaling(suitable_scalings(samples.column_statistics), for_subspaces=False)
 

@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
 from sdgs._utils._validation import check_choice, check_distances, check_int, check_number
-from sdgs.estimators._base import LabelTarget, atomic_fit
+from sdgs.estimators._base import atomic_fit
+from sdgs.estimators._label_target import LabelTarget
 from sdgs.methods._centring import centre
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 

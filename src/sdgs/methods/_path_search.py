@@ -12,7 +12,7 @@ from sdgs._utils._validation import check_choice, check_int, check_n_jobs, check
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.persistence.codecs._stored_fields import NUMBER, Fields, ValueField
 from sdgs.readout._decision import TARGET_METRICS, Decision, metric_value
-from sdgs.selection._cross_fit import make_folds
+from sdgs.selection._folds import make_folds
 
 # From training samples, their labels and test samples to the scores of the latter, for one setting after the other.
 ScorePath = Callable[[Any, Any, Any], Iterator[NDArray[np.float64]]]

@@ -12,8 +12,10 @@ _MIN_PIVOT = 1e-14  # relative; below it a direction changes nothing
 
 
 @jit_cached
-def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
+def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta, weights=None):
     """Minimise the log loss of labels Y (k, n), given U (k, n), plus theta^T penalty theta / 2.
+
+    ``weights`` (k, n), if given, are those of the entries.
 
     The log-odds of label j are (theta_0 + theta_3 l_j) u + theta_1 + theta_2 l_j, with l = ``log_odds`` (k,). ``theta``
     (4,) holds the start, and is overwritten by the minimiser; if ``n_free`` is 3 its last entry stays. The method ends
@@ -48,6 +50,9 @@ def minimise_log_loss(U, Y, log_odds, n_free, penalty, max_change, theta):
                 likely = 1.0 / (1.0 + small)
                 w = small * likely * likely
                 r = (likely if z > 0.0 else small * likely) - Y[j, i]
+                if weights is not None:
+                    w *= weights[j, i]
+                    r *= weights[j, i]
                 sum_r += r
                 sum_ru += r * u
                 sum_w += w

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host, take, to_device_of, to_host
+from sdgs._utils._unobserved_labels import expected_labels, known_positives
 from sdgs._utils._validation import has_missing
 from sdgs.coding import GroupCodes, cleaned_samples, group_norms
 from sdgs.coding._coding_problem import CodingProblem, Dictionary
@@ -232,10 +233,16 @@ class ReadoutFeatures:
         some = samples.take(rows)
         blocks = self._transform(some.X, n_jobs, some.norms)
         n_selected = max(max_columns - n_landmarks, int(MIN_SHARE_BESIDE_KERNEL * max_columns))
-        columns = most_relevant_columns(blocks[self.kernel is not None :], labels[rows], n_selected)
+        expected = expected_labels(labels[rows], some.sample_weight)
+        columns = most_relevant_columns(blocks[self.kernel is not None :], expected, n_selected)
         if columns is None:
             return self
         return replace(self, columns=np.concatenate([np.arange(n_landmarks), n_landmarks + columns]))
+
+    def with_rows(self, rows: NDArray[np.intp], n: int) -> "ReadoutFeatures":
+        """The same, if its training samples were ``rows`` of n."""
+        kernel = None if self.kernel is None else replace(self.kernel, rows=rows[self.kernel.rows])
+        return replace(self, kernel=kernel, decomposition=self.decomposition.with_rows(rows, n))
 
     def without_samples(self) -> "ReadoutFeatures":
         """The same without the decomposition of the training samples, which no feature depends on."""
@@ -311,7 +318,7 @@ def decompose_samples(
     """The decomposition of scaled samples."""
     return decompose(
         X,
-        labels,
+        known_positives(labels),
         n_components=_proper_ranks(parameters.n_components, X.shape[1]),
         residual_size=options.residual_size,
         solver=options.solver,  # type: ignore[arg-type]  # checked by decompose

@@ -1,10 +1,14 @@
 """A fitted pipeline: scaling, features and ridge regression of one set of parameters."""
 
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sdgs._utils._array_api import namespace
+from sdgs._utils._unobserved_labels import expected_labels
 from sdgs.coding import GroupCodes
 from sdgs.readout._decision import Decision
 from sdgs.readout._features import ReadoutFeatures, fit_features
@@ -34,6 +38,10 @@ class FittedPipeline:
         ]
         return scores[0] if len(scores) == 1 else namespace(scores[0]).concat(scores)
 
+    def with_rows(self, rows: NDArray[np.intp], n: int) -> "FittedPipeline":
+        """The same, if its training samples were ``rows`` of n."""
+        return replace(self, features=self.features.with_rows(rows, n))
+
     def scaled_blocks(self, X: Any) -> Iterator[tuple[Any, Any]]:
         """Scaled samples and their norms before scaling, by blocks of rows: nothing as large as X is allocated."""
         step = self.features.rows_per_block(X)
@@ -55,13 +63,19 @@ class ReadoutContext:
         Whether the data are mostly zero, as word counts are: then columns and samples are weighted.
     decision : Decision
         The decision that candidates are compared with; samples are weighted for its metric.
-    n_folds : int
+    splits : int or tuple of (training rows, test rows)
+        The number of folds, or given splits.
     """
 
     options: DecompositionOptions
     mostly_zero: bool
     decision: Decision
-    n_folds: int
+    splits: int | tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds."""
+        return self.splits if isinstance(self.splits, int) else len(self.splits)
 
 
 def fit_regression(
@@ -80,12 +94,13 @@ def fit_regression(
     Parameters
     ----------
     labels : csr_array of shape (n, k)
+        May have unobserved entries: see :mod:`sdgs._utils._unobserved_labels`.
     read_from : sequence of str
         The feature blocks to read from.
     every_prefix : bool
         Whether regressions on the first block, the first two blocks and so on are needed too.
     Y : ndarray of shape (n, k) or None
-        The labels as a dense array if the caller has one; it is faster.
+        The labels as a dense array if the caller has one, with NaN where they are unobserved; it is faster.
     cache : mutable mapping or None
         See :func:`sdgs.readout._features.fit_features`.
 
@@ -96,15 +111,27 @@ def fit_regression(
     """
     features = fit_features(samples, labels, parameters, context.options, cache=cache)
     widths = features.widths[: len(read_from)] if every_prefix else (features.width_of(read_from),)
-    weighted_columns, sample_weight = None, None
-    if context.mostly_zero:
-        weighted_columns = features.column_slice("sample")
-        sample_weight = f1_sample_weight(labels, context.decision.metric)
-    design = RidgeDesign(widths, weighted_columns, sample_weight)
+    design = RidgeDesign(
+        widths,
+        features.column_slice("sample") if context.mostly_zero else None,
+        _regression_weight(samples, labels, context),
+        None if samples.sample_weight is None else float(samples.sample_weight.sum()),
+    )
     n_jobs = context.options.n_jobs
     codes = None if cache is None else shared_codes(samples.X, features, read_from, cache, "training", n_jobs)
     regression = samples.prepare_ridge(features, labels if Y is None else Y, design, n_jobs, codes)
     return features, regression, widths
+
+
+def _regression_weight(samples: Samples, labels: Any, context: ReadoutContext) -> NDArray[np.float64] | None:
+    """The weights of samples, times those for the metric where there are such."""
+    weight = samples.sample_weight
+    if not context.mostly_zero:
+        return weight
+    for_metric = f1_sample_weight(expected_labels(labels, weight), context.decision.metric, weight)
+    if weight is None or for_metric is None:
+        return for_metric if weight is None else weight
+    return weight * for_metric
 
 
 def shared_codes(

@@ -85,8 +85,12 @@ def penalty_weights(energy: Array, cross: Array, Y_mean: Array, n: float) -> NDA
     return np.asarray(weights if np.isfinite(weights).all() else np.ones(len(energy)), dtype=np.float64)
 
 
-def f1_sample_weight(labels: Any, metric: str) -> NDArray[np.float64] | None:
+def f1_sample_weight(
+    labels: Any, metric: str, sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
     """Weights of samples in the ridge regression, with mean 1; None if all weigh the same.
+
+    They are factors of ``sample_weight``, by which the means are weighted.
 
     The F1 of a sample with s labels, of which h of m predicted ones are right, is 2 h / (s + m): a label of a sample
     with many labels counts less. So the weight is 1 / (s + mean of s), with s at least 1. The Hamming loss has no such
@@ -95,5 +99,5 @@ def f1_sample_weight(labels: Any, metric: str) -> NDArray[np.float64] | None:
     sizes = np.maximum(np.asarray(labels.sum(axis=1), dtype=np.float64).reshape(-1), 1)
     if metric == "hamming_loss" or np.ptp(sizes) == 0:
         return None
-    weight = 1 / (sizes + sizes.mean())
-    return np.asarray(weight / weight.mean())
+    weight = 1 / (sizes + np.average(sizes, weights=sample_weight))
+    return np.asarray(weight / np.average(weight, weights=sample_weight))

@@ -8,7 +8,8 @@ Its solution is W^T = (Z^T Z + lambda P)^-1 Z^T Y, the primal form, or P^-1 Z^T 
 form, which is cheaper if there are fewer rows than columns. P is the identity, with two exceptions: 1 /
 :func:`~sdgs.readout._relevance.penalty_weights` on the diagonal for weighted columns; and if the leading columns are
 the kernel between samples and landmarks, the Gram matrix of the landmarks: that is kernel ridge regression over
-functions that the landmarks span. Squared errors and means are weighted by the sample weights.
+functions that the landmarks span. Squared errors and means are weighted by the sample weights. For
+unobserved labels see :mod:`sdgs.readout._observed_ridge`.
 """
 
 from abc import ABC, abstractmethod
@@ -19,13 +20,13 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, blas, cholesky, eigh, lapack
+from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg import solve_triangular as solve_triangular_on_host
 
 from sdgs._utils._array_api import namespace, on_host, solve_triangular, to_device_of, to_host
 from sdgs.readout._moments import Moments, accumulate, as_dense
+from sdgs.readout._penalised_system import PenaltyMatrix, factorise, solve
 from sdgs.readout._relevance import penalty_weights
 
 Array = NDArray[np.floating[Any]]
@@ -59,12 +60,15 @@ class RidgeDesign:
         Numbers of leading columns to regress on, none less than the number of landmarks.
     weighted_columns : slice or None
     sample_weight : ndarray of shape (n,) or None
-        With mean 1; None for equal weights.
+        None for weights of 1.
+    total_weight : float or None
+        The sum of the sample weights; None for the number of samples.
     """
 
     widths: Sequence[int]
     weighted_columns: slice | None = None
     sample_weight: Array | None = None
+    total_weight: float | None = None
 
 
 def prepare_ridge(
@@ -121,7 +125,7 @@ class PrimalRidge(RidgeRegression):
     def __init__(
         self, moments: Moments, weighted_columns: slice | None = None, landmark_gram: Array | None = None
     ) -> None:
-        self._moments = moments
+        self.moments = moments
         diagonal = np.ones(moments.cross.shape[0])
         if landmark_gram is not None:
             diagonal[: len(landmark_gram)] = 0
@@ -129,11 +133,11 @@ class PrimalRidge(RidgeRegression):
             energy = to_host(namespace(moments.gram).linalg.diagonal(moments.gram))[weighted_columns]
             cross = to_host(moments.cross)[weighted_columns]
             diagonal[weighted_columns] = 1 / penalty_weights(energy, cross, moments.Y_mean, moments.weight)
-        self._penalty_matrix = _PenaltyMatrix(diagonal, landmark_gram)
+        self.penalty_matrix = PenaltyMatrix(diagonal, landmark_gram)
 
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
-        moments = self._moments
-        for W in _solve(moments.gram, penalty, self._penalty_matrix, moments.cross, widths):
+        moments = self.moments
+        for W in solve(moments.gram, penalty, self.penalty_matrix, moments.cross, widths):
             yield Ridge(np.ascontiguousarray(W.T), moments.Y_mean - W.T @ moments.Z_mean[: len(W)])
 
 
@@ -156,9 +160,9 @@ class DeviceRidge(PrimalRidge):
 
     def _solutions(self, penalty: float, widths: Sequence[int]) -> Iterator[tuple[Any, Any]]:
         """W (width, k) and the intercept for every width, on the device."""
-        moments, xp = self._moments, namespace(self._moments.gram)
+        moments, xp = self.moments, namespace(self.moments.gram)
         try:
-            L = xp.linalg.cholesky(self._penalty_matrix.add_to(moments.gram, penalty))
+            L = xp.linalg.cholesky(self.penalty_matrix.add_to(moments.gram, penalty))
             half = solve_triangular(L, moments.cross)
             is_definite = bool(xp.all(xp.isfinite(half)))
         except (LinAlgError, RuntimeError):
@@ -167,7 +171,7 @@ class DeviceRidge(PrimalRidge):
             solutions = (solve_triangular(L[:w, :w], half[:w, :], transposed=True) for w in widths)
         else:
             gram, cross = to_host(moments.gram), to_host(moments.cross)
-            host_solutions = _solve(gram, penalty, self._penalty_matrix, cross, widths)
+            host_solutions = solve(gram, penalty, self.penalty_matrix, cross, widths)
             solutions = (to_device_of(W, moments.gram) for W in host_solutions)
         Z_mean, Y_mean = (to_device_of(mean, moments.gram) for mean in (moments.Z_mean, moments.Y_mean))
         for W in solutions:
@@ -182,26 +186,61 @@ class DualRidge(RidgeRegression):
         self._Z_mean, self._Y_mean = (np.average(A, axis=0, weights=sample_weight) for A in (Z, Y))
         Z -= self._Z_mean
         self._Y = Y - self._Y_mean
-        if sample_weight is not None:
-            Z *= np.sqrt(sample_weight)[:, None]
-            self._Y *= np.sqrt(sample_weight)[:, None]
+        self._root_weight = None if sample_weight is None else np.sqrt(sample_weight)
+        if self._root_weight is not None:
+            Z *= self._root_weight[:, None]
+            self._Y *= self._root_weight[:, None]
         self._inverse_root = np.ones(Z.shape[1])  # of the diagonal of P
         if weighted_columns is not None:
             weighted = Z[:, weighted_columns]
             energy = np.einsum("ij,ij->j", weighted, weighted)
-            weights = penalty_weights(energy, weighted.T @ self._Y, self._Y_mean, len(Z))
+            total = len(Z) if design.total_weight is None else design.total_weight
+            weights = penalty_weights(energy, weighted.T @ self._Y, self._Y_mean, total)
             self._inverse_root[weighted_columns] = np.sqrt(weights)
         self._factor = None if landmark_gram is None else cholesky(landmark_gram, lower=True, check_finite=False)
         self._Z = self._times_inverse_root(Z)  # Z P^-1/2
-        self._no_penalty_matrix = _PenaltyMatrix(np.ones(len(Z)))
+        self._no_penalty_matrix = PenaltyMatrix(np.ones(len(Z)))
 
     def ridges(self, penalty: float, widths: Sequence[int]) -> Iterator[Ridge]:
         for width, gram in zip(widths, self._products(self._Z, widths), strict=True):
-            W = self._inverse_root[:width, None] * (self._Z[:, :width].T @ self._dual(gram, penalty))
-            if self._factor is not None:
-                m = len(self._factor)
-                W[:m] = solve_triangular_on_host(self._factor, W[:m], lower=True, trans="T", check_finite=False)
-            yield Ridge(np.ascontiguousarray(W.T), self._Y_mean - W.T @ self._Z_mean[: len(W)])
+            yield self._regression(self._dual(gram, penalty), self._Y_mean, width)
+
+    def _regression(self, dual: Array, Y_mean: Array, width: int) -> Ridge:
+        W = self._inverse_root[:width, None] * (self._Z[:, :width].T @ dual)
+        if self._factor is not None:
+            m = len(self._factor)
+            W[:m] = solve_triangular_on_host(self._factor, W[:m], lower=True, trans="T", check_finite=False)
+        return Ridge(np.ascontiguousarray(W.T), Y_mean - W.T @ self._Z_mean[: len(W)])
+
+    def label_fits(
+        self, penalty: float, widths: Sequence[int]
+    ) -> Iterator[tuple[Callable[[Array], Array], Callable[[Array], Ridge]]]:
+        """For every width two functions of other labels Y (n, k): their fitted values, and the regression on them.
+
+        In the dual form the fitted values are Y - penalty * dual, for centred Y.
+        """
+        root = self._root_weight
+
+        def centred(Y: Array) -> tuple[Array, Array]:
+            mean = np.average(Y, axis=0, weights=None if root is None else np.square(root))
+            return (Y - mean if root is None else (Y - mean) * root[:, None]), mean
+
+        def solution(factor: Any, Y: Array) -> Array:
+            return factor.solve(Y, [len(Y)])[0]  # type: ignore[no-any-return]
+
+        for width, gram in zip(widths, self._products(self._Z, widths), strict=True):
+            factor = factorise(gram, penalty, self._no_penalty_matrix)
+
+            def fitted(Y: Array, factor: Any = factor) -> Array:
+                scaled, mean = centred(Y)
+                values = scaled - penalty * solution(factor, scaled)
+                return np.asarray((values if root is None else values / root[:, None]) + mean)
+
+            def regression(Y: Array, factor: Any = factor, width: int = width) -> Ridge:
+                scaled, mean = centred(Y)
+                return self._regression(solution(factor, scaled), mean, width)
+
+            yield fitted, regression
 
     def path(self, blocks: Sequence[Sequence[Any]], widths: Sequence[int]) -> Path:
         """By the products of these samples with those of the regression, which serve all penalties."""
@@ -229,7 +268,7 @@ class DualRidge(RidgeRegression):
         return [products[width] for width in widths]
 
     def _dual(self, gram: Array, penalty: float) -> Array:
-        (dual,) = _solve(gram, penalty, self._no_penalty_matrix, self._Y, [len(gram)])
+        (dual,) = solve(gram, penalty, self._no_penalty_matrix, self._Y, [len(gram)])
         return dual
 
 
@@ -240,52 +279,3 @@ def _stack(blocks: Iterable[Sequence[Any]]) -> Array:
 
 def _concatenate(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class _PenaltyMatrix:
-    """P: a diagonal matrix, with the Gram matrix of the landmarks added to its leading block."""
-
-    diagonal: NDArray[np.float64]
-    landmark_gram: Array | None = None
-
-    def add_to(self, A: Any, penalty: float) -> Any:
-        """A + penalty * P, on the device of A."""
-        if on_host(A):
-            A = A.copy()
-            A.flat[:: len(A) + 1] += penalty * self.diagonal
-        else:
-            xp = namespace(A)
-            eye = xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
-            A = A + penalty * to_device_of(self.diagonal, A)[:, None] * eye
-        if self.landmark_gram is not None:
-            m = len(self.landmark_gram)
-            A[:m, :m] += penalty * to_device_of(self.landmark_gram, A)
-        return A
-
-
-def _solve(A: Any, penalty: float, P: _PenaltyMatrix, right: Any, widths: Sequence[int]) -> list[Array]:
-    """The solutions of (A + penalty * P) W = right for leading blocks of A and P."""
-    L, failed = lapack.dpotrf(P.add_to(A, penalty).T, lower=1, overwrite_a=1, clean=0)
-    if failed:  # the penalty is lost in the rounding of A
-        return _solve_in_range(A, penalty, P, right, widths)
-    # The solution for the first w columns is L^-T times the first w rows of L^-1 right, with zeros below them: one call
-    # solves all widths.
-    half, k = blas.dtrsm(1.0, L, right, lower=1), right.shape[1]
-    leading = np.zeros((len(A), len(widths) * k), order="F")
-    for i, width in enumerate(widths):
-        leading[:width, i * k : (i + 1) * k] = half[:width]
-    leading = blas.dtrsm(1.0, L, leading, lower=1, trans_a=1, overwrite_b=1)
-    return [leading[:width, i * k : (i + 1) * k] for i, width in enumerate(widths)]
-
-
-def _solve_in_range(A: Array, penalty: float, P: _PenaltyMatrix, right: Array, widths: Sequence[int]) -> list[Array]:
-    """The same in the directions where A is more than rounding; coefficients in the others are zero."""
-    dense_P = P.add_to(np.zeros_like(A), 1.0)
-    solutions = []
-    for width in widths:
-        s, V = eigh(A[:width, :width], dense_P[:width, :width], check_finite=False)
-        in_range = s > width * np.finfo(s.dtype).eps * s.max(initial=0)
-        V, s = V[:, in_range], s[in_range]
-        solutions.append(V @ ((V.T @ right[:width]) / (s + penalty)[:, None]))
-    return solutions

@@ -8,11 +8,14 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs._utils._array_api import take_rows
 from sdgs.readout._column_statistics import ColumnStatistics, column_statistics
-from sdgs.readout._ridge import RidgeDesign, prepare_ridge
+from sdgs.readout._observed_ridge import prepare_label_ridge
+from sdgs.readout._ridge import RidgeDesign
 from sdgs.readout._scaling import COLUMN_SCALINGS, Scaling, fit_scaling
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ class Samples(ABC):
         Any kind of array that :func:`sdgs.decompose` takes.
     norms : array of shape (n,) or None
         The norms of the rows before scaling, for kernels; None for 1.
+    sample_weight : ndarray of shape (n,) or None
+        Positive; None for 1.
     shape : (n, p)
     is_sparse : bool
     supports_kernel : bool
@@ -36,6 +41,7 @@ class Samples(ABC):
 
     X: Any
     norms: Any
+    sample_weight: NDArray[np.float64] | None
     shape: tuple[int, int]
     is_sparse: bool
     supports_kernel: bool
@@ -62,10 +68,15 @@ class Samples(ABC):
     def prepare_ridge(
         self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None, codes: Any = None
     ) -> Any:
-        """Ridge regressions of Y on the features of all samples: see :func:`sdgs.readout._ridge.prepare_ridge`.
+        """Ridge regressions of Y on the features of all samples.
 
-        ``codes`` are those of the samples if they are known.
+        See :func:`sdgs.readout._observed_ridge.prepare_label_ridge`. ``codes`` are those of the samples if they are
+        known.
         """
+
+    def weights_of(self, rows: Any) -> NDArray[np.float64] | None:
+        """The weights of some rows."""
+        return None if self.sample_weight is None else self.sample_weight[rows]
 
     def scaling(self, name: str | None) -> Scaling:
         """A scaling that is fitted to all samples, once."""
@@ -84,8 +95,8 @@ class ArraySamples(Samples):
 
     supports_kernel = True
 
-    def __init__(self, X: Any, norms: Any = None) -> None:
-        self.X, self.norms, self.is_sparse = X, norms, issparse(X)
+    def __init__(self, X: Any, norms: Any = None, sample_weight: NDArray[np.float64] | None = None) -> None:
+        self.X, self.norms, self.sample_weight, self.is_sparse = X, norms, sample_weight, issparse(X)
         self.shape = (int(X.shape[0]), int(X.shape[1]))
 
     @cached_property
@@ -101,14 +112,17 @@ class ArraySamples(Samples):
     def take(self, rows: Any) -> "ArraySamples":
         """Some rows; all of them are not copied."""
         if isinstance(rows, slice):
-            return ArraySamples(self.X[rows, :], None if self.norms is None else self.norms[rows])
+            return ArraySamples(
+                self.X[rows, :], None if self.norms is None else self.norms[rows], self.weights_of(rows)
+            )
         if rows.size == self.shape[0]:
             return self
-        return ArraySamples(take_rows(self.X, rows), None if self.norms is None else take_rows(self.norms, rows))
+        norms = None if self.norms is None else take_rows(self.norms, rows)
+        return ArraySamples(take_rows(self.X, rows), norms, self.weights_of(rows))
 
     def scale(self, scaling: Scaling) -> "ArraySamples":
         """The samples scaled."""
-        return ArraySamples(*scaling.transform(self.X))
+        return ArraySamples(*scaling.transform(self.X), self.sample_weight)
 
     def prepare_ridge(
         self, features: "ReadoutFeatures", Y: Any, design: RidgeDesign, n_jobs: int | None, codes: Any = None
@@ -116,4 +130,4 @@ class ArraySamples(Samples):
         """Ridge regressions of Y on the features of the samples."""
         blocks = features.transform_blocks(self.X, n_jobs, self.norms, max(design.widths), codes)
         gram = None if features.kernel is None else features.kernel.landmark_gram
-        return prepare_ridge(blocks, Y, design, gram, n_jobs)
+        return prepare_label_ridge(blocks, Y, design, gram, n_jobs)

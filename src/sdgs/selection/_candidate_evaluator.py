@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,21 @@ from sdgs.readout._samples import Samples
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._cross_fit import (
     CrossFit,
-    Rows,
     Scorer,
     best_penalty,
     draw_rows,
-    make_folds,
     middle_penalty,
     n_cv_samples,
 )
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
+from sdgs.selection._folds import Rows, folds_of
 from sdgs.selection._scaling_preview import preview_scalings
 
 Array = NDArray[np.floating[Any]]
 
 
 class CandidateEvaluator:
-    """Evaluates candidates on samples with labels (CSR).
+    """Evaluates candidates on samples with labels (CSR, of which some may be unobserved).
 
     What two candidates have in common is computed once: the scaled samples, the folds, and the decompositions if only
     ``alpha`` differs. At most ``max_samples`` samples are used, drawn at random.
@@ -58,16 +58,26 @@ class CandidateEvaluator:
         options = context.options
         self._fingerprint = ""
         if options.checkpoint is not None:
-            shared = replace(context, options=replace(options, n_jobs=None, checkpoint=None))
+            shared = replace(context, options=replace(options, n_jobs=None, checkpoint=None), splits=0)
+            splits = (context.splits,) if isinstance(context.splits, int) else tuple(chain(*context.splits))
             self._fingerprint = fingerprint(
-                samples.content, samples.shape, labels, labels.shape, shared, tuple(penalties), max_samples
+                samples.content,
+                samples.shape,
+                samples.sample_weight,
+                labels,
+                labels.shape,
+                shared,
+                *splits,
+                tuple(penalties),
+                max_samples,
             )
         self.rows = draw_rows(n, n_cv_samples(n, k, max_samples), options.seed)
         self._all_samples, self._samples, self._labels = samples, samples.take(self.rows), labels[self.rows]
         self._context, self._penalties = context, tuple(penalties)
         self._Y = self._labels.toarray().astype(np.float64)
-        self._folds = make_folds(len(self._Y), context.n_folds, options.seed, enough=enough_test_samples)
-        self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision)
+        self._folds = folds_of(context.splits, self.rows, options.seed, enough=enough_test_samples)
+        test_weight = self._samples.weights_of(self._folds.test_rows)
+        self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision, test_weight)
         self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
         self._start = middle_penalty(penalties)
@@ -148,6 +158,7 @@ class CandidateEvaluator:
                 self._folds,
                 len(blocks),
                 self._context.options.n_jobs,
+                sample_weight=self._samples.sample_weight,
                 each=partial(task.each, "fold"),
             )
         with task.part("penalties"):

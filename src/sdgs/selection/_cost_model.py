@@ -10,7 +10,8 @@ import numpy as np
 from sdgs.readout._landmark_kernel import landmark_number
 from sdgs.readout._parameters import PipelineParameters
 from sdgs.selection import _defaults as defaults
-from sdgs.selection._cross_fit import n_cv_samples, n_folds_used
+from sdgs.selection._cross_fit import n_cv_samples
+from sdgs.selection._folds import n_folds_used
 
 
 @dataclass(frozen=True)

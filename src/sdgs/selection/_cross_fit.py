@@ -6,42 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from sdgs._utils._array_api import namespace, put, to_device_of
 from sdgs._utils._threads import ThreadPool
-from sdgs.readout._calibration import Starts, evenly_spaced_rows, fit_calibrations
+from sdgs.readout._calibration import Starts, evenly_spaced_rows, fit_calibrations, label_counts
 from sdgs.readout._decision import Decision, metric_value
 from sdgs.readout._ridge import Path
 from sdgs.selection import _defaults as defaults
+from sdgs.selection._folds import Folds, Rows
 
 Array = NDArray[np.floating[Any]]
-Rows = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """Training and test rows of a cross-validation, and the test rows of all folds together, in order.
-
-    Each fold is held out in turn; this stops once ``ENOUGH_TEST_SAMPLES`` samples have been predicted.
-    """
-
-    pairs: tuple[tuple[Rows, Rows], ...]
-    test_rows: Rows
-
-
-def make_folds(n: int, n_folds: int, seed: int, *, enough: int = defaults.ENOUGH_TEST_SAMPLES) -> Folds:
-    """Shuffled folds of n samples; with one sample there are none, and it is a test row all the same."""
-    if n < 2:
-        return Folds((), np.arange(n))
-    pairs = list(KFold(min(n_folds, n), shuffle=True, random_state=seed).split(np.empty((n, 0))))
-    pairs = pairs[: n_folds_used(n, n_folds, enough=enough)]
-    return Folds(tuple(pairs), np.sort(np.concatenate([test for _, test in pairs])))
-
-
-def n_folds_used(n: int, n_folds: int, *, enough: int = defaults.ENOUGH_TEST_SAMPLES) -> int:
-    """The number of folds whose test rows are enough."""
-    return min(n_folds, -(-enough * n_folds // n))
 
 
 def n_cv_samples(n: int, n_labels: int, maximum: int | None = None) -> int:
@@ -65,11 +39,13 @@ class CrossFit:
         of the test rows: features fitted to all rows predict those same rows too well, and a penalty or a threshold
         chosen on such scores is far off.
     Y : ndarray of shape (n, k)
+        NaN is an unobserved label.
     folds : Folds
     n_widths : int
         The length of what a path returns.
     n_jobs : int or None
         Threads over folds.
+    sample_weight : ndarray of shape (n,) or None
     each : callable
         Wraps the fold numbers.
     """
@@ -82,14 +58,16 @@ class CrossFit:
         n_widths: int,
         n_jobs: int | None = 1,
         *,
+        sample_weight: NDArray[np.float64] | None = None,
         each: Callable[[Iterable[int]], Iterable[int]] = lambda numbers: numbers,
     ) -> None:
         self._folds, self._n_widths = folds, n_widths
-        self._frequencies, self._threads = Y.mean(axis=0), ThreadPool(n_jobs)
+        counts, totals = label_counts(Y, sample_weight)
+        self._frequencies, self._threads = counts / np.maximum(totals, np.finfo(float).tiny), ThreadPool(n_jobs)
         self._paths = []
         for number in each(range(len(folds.pairs))):
             train, test = folds.pairs[number]
-            if Y[train].any():
+            if (Y[train] == 1).any():
                 self._paths.append((np.searchsorted(folds.test_rows, test), fit_fold(train, test, number)))
 
     def scores(self, penalty: float) -> list[Any]:
@@ -155,10 +133,11 @@ def middle_penalty(penalties: Sequence[float]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """The metric of predictions from cross-fitted scores."""
+    """The metric of predictions from cross-fitted scores; labels that are NaN do not count."""
 
     Y: Array
     decision: Decision
+    sample_weight: NDArray[np.float64] | None = None
 
     def value(self, scores: Any, starts: Starts) -> float:
         """The value of scores."""
@@ -175,8 +154,14 @@ class Scorer:
 
     def _values(self, candidates: Sequence[Any], rows: slice, max_change: float, starts: Starts) -> list[float]:
         candidates, Y = [scores[rows, :] for scores in candidates], self.Y[rows]
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
         calibrations = fit_calibrations(
-            candidates, Y, defaults.MAX_COMPARISON_CALIBRATION_SCORES, max_change=max_change, starts=starts
+            candidates,
+            Y,
+            defaults.MAX_COMPARISON_CALIBRATION_SCORES,
+            max_change=max_change,
+            starts=starts,
+            sample_weight=weight,
         )
         values = []
         for scores, calibration in zip(candidates, calibrations, strict=True):

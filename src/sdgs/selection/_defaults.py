@@ -77,6 +77,11 @@ N_THRESHOLDS = 100  # candidates of one threshold for all labels: within 0.005 o
 MAX_CARDINALITY_FACTOR = 4  # the lowest of them predicts four times as many labels as there are
 MIN_POSITIVES_PER_THRESHOLD = 3  # a label with fewer gets the common threshold
 
+# --- Unobserved labels -----------------------------------------------------------------------------------------------
+OBSERVED_RIDGE_TOL = 1e-8  # of fitted values, which are near 0 and 1
+OBSERVED_RIDGE_TOL_COMPARISON = 1e-4  # the same where penalties are compared
+MAX_OBSERVED_STEPS = 200  # of conjugate gradients
+
 # --- Cross-validation and search -------------------------------------------------------------------------------------
 MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on; budget
 MIN_CV_SAMPLES = 1000  # even if they have more scores than that; budget
