@@ -118,6 +118,8 @@ def binarize_label_lists(y: Any, name: str, classes: Any = None) -> tuple[csr_ar
 
 def more_label_names(y: Any, name: str, known: NDArray[Any]) -> NDArray[Any]:
     """The known names of labels, and after them those that occur only in lists of labels, sorted."""
+    if _items(y) is None:
+        raise ValueError(f"{name} must have a list of labels for each sample, as that of fit had.")
     new = {label for row in _checked_rows(y, name) for label in row}.difference(known.tolist())
     if not new:
         return known

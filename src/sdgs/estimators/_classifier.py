@@ -273,7 +273,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
             best = self._choose(samples, labels, context, parameters, scalings)
             with self._task.part("learn", n_parts=1, share=0.25) as task:
                 self._fit_pipelines(samples, labels, context, [best], task)
-            self._kept = self._samples_to_keep(samples, labels, context, best)
+            self._keep_sums(samples, labels, context, best)
 
     def _choose(
         self,

@@ -16,6 +16,7 @@ from sdgs._utils._label_collections import (
     object_array,
     warn_of_similar_names,
 )
+from sdgs._utils._unobserved_labels import check_observed_labels
 from sdgs._utils._validation import check_labels, is_data_frame, reject_missing_labels
 
 
@@ -90,17 +91,17 @@ def _from_frame(y: Any, known: Any) -> tuple[Any, Any]:
     if missing:
         raise ValueError(
             f"y has no column {missing[0]!r}, which is a label of the model. If no sample has it, add a column of "
-            "zeros: y.reindex(columns=[*y.columns, ...], fill_value=0)."
+            "zeros, or of NaN if it was not observed: y.reindex(columns=[*y.columns, ...], fill_value=0)."
         )
     import pandas as pd
 
     new = [name for name in y.columns if name not in known.index]
     columns = known if not new else pd.concat([known, y.dtypes[new]]).rename_axis(known.index.name)
-    return check_labels(y[list(columns.index)], name="y", some_positive=False), columns
+    return check_observed_labels(y[list(columns.index)], name="y", some_positive=False), columns
 
 
 def _from_matrix(y: Any, k: int) -> Any:
-    labels = check_labels(y, name="y", some_positive=False)
+    labels = check_observed_labels(y, name="y", some_positive=False)
     if labels.shape[1] != k:
         raise ValueError(
             f"y has {labels.shape[1]} columns, and the model knows {k} labels. The columns of a matrix have no names, "

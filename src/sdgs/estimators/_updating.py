@@ -1,5 +1,6 @@
 """``update``: learning from more samples and labels after the fit."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -13,7 +14,9 @@ from sdgs._utils._array_api import expit, to_host
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import Task
+from sdgs._utils._sample_weight import check_sample_weight
 from sdgs._utils._threads import blas_on_one_thread, n_threads
+from sdgs._utils._unobserved_labels import has_unobserved
 from sdgs._utils._validation import check_int
 from sdgs.estimators._base import reads_by_ridge
 from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one
@@ -22,7 +25,7 @@ from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import Decision, make_decision
 from sdgs.readout._out_of_fold import OutOfFold
 from sdgs.readout._pipeline import ReadoutContext
-from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, add_labels
+from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, add_labels, join_weights
 from sdgs.readout._samples import Samples
 from sdgs.selection._candidate import CVResult
 from sdgs.selection._defaults import PENALTIES
@@ -58,14 +61,14 @@ class UpdatingMixin:
     @available_if(reads_by_ridge("update"))  # type: ignore[untyped-decorator]
     @atomic_update
     @blas_on_one_thread()
-    def update(self: Any, X: Any, y: Any) -> Any:
+    def update(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from more samples, and from labels that appear in them first; only with ``keep_samples``.
 
         As long as all samples learnt are kept, the result is that of ``fit`` to all of them, in the order in which they
-        were learnt. Once they are more than ``keep_samples``, this is the last time; from then on the model has sums
-        over all samples in place of the samples. With these the ridge regression is exact; scaling, subspaces,
-        landmarks, selected columns and the penalty stay as they are, and the calibration is fitted to a random sample
-        of all scores. See docs/updating.md.
+        were learnt. The first time that they are more than ``keep_samples`` they are fitted to once more; from then on
+        the model has sums over all samples in place of the samples. With these the ridge regression is exact; scaling,
+        subspaces, landmarks and selected columns stay as they are, and calibration and decision are fitted to a random
+        sample of scores. See docs/updating.md.
 
         Parameters
         ----------
@@ -73,9 +76,12 @@ class UpdatingMixin:
             Samples with the features of ``fit``. A fitted ``encoder_`` stays as it is: words and categories that it
             does not know are left out.
         y : as for ``fit``
-            In the form of the target of ``fit``. In a DataFrame columns are found by name; in a DataFrame, in lists of
-            labels and among classes, new names are new labels, which follow the known ones in ``classes_``. Samples
-            that were learnt before count as samples without them. A matrix must have the known labels.
+            In the form of the target of ``fit``. In a DataFrame columns are found by name. New names in a DataFrame, in
+            lists of labels or among classes are new labels, which follow the known ones in ``classes_``; samples that
+            were learnt before count as samples without them. A matrix must have the known labels. Unobserved labels
+            (NaN) are taken as long as all samples are kept.
+        sample_weight : array-like of shape (n,), optional
+            As for ``fit``.
 
         Returns
         -------
@@ -84,7 +90,8 @@ class UpdatingMixin:
         """
         X = self._check_before_update(X)
         check_consistent_length(X, y)
-        self._learn(X, later_labels(self, y))
+        labels = later_labels(self, y)
+        self._learn(KeptSamples(X, labels, check_sample_weight(sample_weight, labels.shape[0])))
 
     @atomic_update
     @blas_on_one_thread()
@@ -92,7 +99,7 @@ class UpdatingMixin:
         """The same for a label matrix whose last columns are new labels, whatever the form of the target of ``fit``."""
         X = self._check_before_update(X)
         add_label_names(self, new_names)
-        self._learn(X, csr_array(labels, dtype=bool))
+        self._learn(KeptSamples(X, csr_array(labels, dtype=bool)))
 
     @property
     def n_samples_seen_(self) -> int:
@@ -114,38 +121,51 @@ class UpdatingMixin:
             raise ValueError("update takes no Dask arrays. Compute X and y first, or update with one part at a time.")
         return to_host(self._check_X(X, reset=False))
 
-    def _learn(self: Any, X: Any, labels: csr_array) -> None:
-        """Learn from validated samples; labels beyond the known ones are new."""
-        k = labels.shape[1]
+    def _learn(self: Any, new: KeptSamples) -> None:
+        """Learn from more samples; labels beyond the known ones are new."""
+        k, kept = new.labels.shape[1], self._kept
         if k > len(self.components_) and np.ndim(self.n_components):
             raise ValueError("n_components has one rank per known label, so that y can have no new labels.")
         check_thresholds(self.decision, k)
-        if isinstance(self._kept, SampleSums):
-            self._add(X, labels)
+        if isinstance(kept, SampleSums):
+            self._add(new)
             return
-        kept = self._kept
-        X = np.vstack([kept.X, _in_form_of(kept.X, X)]) if not issparse(kept.X) else _stack(kept.X, X)
+        X = np.vstack([kept.X, _in_form_of(kept.X, new.X)]) if not issparse(kept.X) else _stack(kept.X, new.X)
+        labels = _with_columns(kept.labels, k)
+        labels = _stack(labels.astype(new.labels.dtype) if labels.dtype == bool else labels, new.labels)
+        sample_weight = join_weights(kept.sample_weight, kept.n_samples, new.sample_weight, new.n_samples)
         self._task = Task(self)
         try:
-            self._fit(X, _stack(_with_columns(kept.labels, k), labels))
+            self._fit(X, labels, sample_weight)
         finally:
             del self._task
 
-    def _add(self: Any, X: Any, labels: csr_array) -> None:
+    def _add(self: Any, new: KeptSamples) -> None:
         """Learn from more samples by the sums."""
-        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels)
+        _reject_unobserved(new.labels)
+        n_new_labels = new.labels.shape[1] - len(self.components_)
+        if n_new_labels:
+            warnings.warn(
+                f"y has new labels ({n_new_labels}), and the model no longer keeps the samples learnt before. It reads "
+                "these labels from the features that it has, which were chosen without them. Fit it again to all "
+                "samples if the new labels are not predicted well enough.",
+                UserWarning,
+                stacklevel=6,
+            )
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, new.labels)
         if self.at_least_one == "auto":
             at_least_one = at_least_one and self._decision.at_least_one
         penalties = PENALTIES if self.penalty_ in PENALTIES and self.penalty == "auto" else (self.penalty_,)
         compared = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
         options = UpdateOptions(penalties, compared, n_threads(self.n_jobs))
-        sums, pipeline = add_labels(self._kept, self._pipelines[0], labels.shape[1] - len(self.components_))
-        sums, pipeline, self.penalty_ = add_samples(sums, pipeline, self.penalty_, X, labels, options)
+        sums, pipeline = add_labels(self._kept, self._pipelines[0], n_new_labels)
+        sums, pipeline, self.penalty_ = add_samples(sums, pipeline, self.penalty_, new, options)
         assert pipeline.ridge is not None
         if not np.isfinite(pipeline.ridge.coef).all():
             raise too_large_for_model("their squares overflow")
-        scores, Y = sums.scored.scores.astype(np.float64), sums.scored.labels.toarray().astype(np.float64)
-        calibration = fit_calibration(scores, Y)
+        scored = sums.scored
+        scores, Y = scored.scores.astype(np.float64), scored.labels.toarray().astype(np.float64)
+        calibration = fit_calibration(scores, Y, sample_weight=scored.sample_weight)
         self._decision = make_decision(
             self.decision,
             self.metric,
@@ -173,25 +193,30 @@ class UpdatingMixin:
                 "it keeps (keep_samples). Pass X and y to suspicious_labels."
             )
 
-    def _fit(self: Any, X: Any, labels: Any) -> None:
-        if self.keep_samples is not None and isinstance(X, Samples):
+    def _validate_and_fit(self: Any, X: Any, y: Any, *sample_weight: Any) -> None:
+        if self.keep_samples is not None and backend_of(X) is not None:
             raise ValueError("keep_samples must be None for a Dask array, because such a model cannot be updated.")
-        self._kept = None
-        super()._fit(X, labels)  # type: ignore[misc]
+        super()._validate_and_fit(X, y, *sample_weight)  # type: ignore[misc]
 
-    def _samples_to_keep(
-        self: Any, samples: Samples, labels: Any, context: ReadoutContext, result: CVResult
-    ) -> KeptSamples | SampleSums | None:
-        """What the model keeps of the samples that it has just been fitted to."""
-        if self.keep_samples is None:
-            return None
-        if samples.shape[0] <= self.keep_samples:
-            return KeptSamples(to_host(samples.X), labels)
-        scored = ScoredSamples(result.scores.astype(np.float32), labels[result.rows], samples.shape[0])
-        return sum_samples(
+    def _fit(self: Any, X: Any, labels: Any, sample_weight: Any = None) -> None:
+        keep, self._kept = self.keep_samples, None
+        if keep is not None and labels.shape[0] > keep:
+            _reject_unobserved(labels)
+        super()._fit(X, labels, sample_weight)  # type: ignore[misc]
+        if keep is not None and self._kept is None:
+            # A copy, because validation may return the array that the user passed, and may change.
+            self._kept = KeptSamples(to_host(X).copy(), labels.tocsr(), sample_weight)
+
+    def _keep_sums(self: Any, samples: Samples, labels: Any, context: ReadoutContext, result: CVResult) -> None:
+        """Keep sums over the samples that the model has just been fitted to, if they are too many to be kept."""
+        if self.keep_samples is None or samples.shape[0] <= self.keep_samples:
+            return
+        scored = ScoredSamples(
+            result.scores.astype(np.float32), labels[result.rows], samples.shape[0], samples.weights_of(result.rows)
+        )
+        self._kept = sum_samples(
             self._pipelines[0],
-            to_host(samples.X),
-            labels,
+            KeptSamples(to_host(samples.X), labels, samples.sample_weight),
             scored,
             mostly_zero=context.mostly_zero,
             metric=context.decision.metric,
@@ -203,6 +228,14 @@ class UpdatingMixin:
             check_int(self.keep_samples, "keep_samples", minimum=0)
             if self.readout == "norm":
                 raise ValueError('keep_samples needs readout="ridge", because only such a model can be updated.')
+
+
+def _reject_unobserved(labels: Any) -> None:
+    if has_unobserved(labels):
+        raise ValueError(
+            "y has unobserved labels (NaN), which sums over samples cannot hold. Use a keep_samples of at least the "
+            "number of all samples, or leave out the samples with NaN."
+        )
 
 
 def _in_form_of(like: Any, X: Any) -> Any:

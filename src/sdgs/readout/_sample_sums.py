@@ -24,10 +24,20 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class KeptSamples:
-    """All samples learnt so far, before scaling, and their labels (CSR)."""
+    """All samples learnt so far, before scaling, with their labels and weights.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n, p)
+    labels : csr_array of shape (n, k)
+        May have unobserved entries: see :mod:`sdgs._utils._unobserved_labels`.
+    sample_weight : ndarray of shape (n,) or None
+        None for 1.
+    """
 
     X: Any
     labels: csr_array
+    sample_weight: NDArray[np.float64] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -55,13 +65,13 @@ class SizeWeights:
         return np.asarray(1 / (_label_numbers(labels) + self.mean_size) / self.mean_weight)
 
 
-def fit_size_weights(labels: Any, metric: str) -> SizeWeights | None:
+def fit_size_weights(labels: Any, metric: str, sample_weight: NDArray[np.float64] | None = None) -> SizeWeights | None:
     """The weights of :func:`f1_sample_weight` for these samples and later ones; None if all weigh the same."""
-    if f1_sample_weight(labels, metric) is None:
+    if f1_sample_weight(labels, metric, sample_weight) is None:
         return None
     sizes = _label_numbers(labels)
-    mean = float(sizes.mean())
-    return SizeWeights(mean, float((1 / (sizes + mean)).mean()))
+    mean = float(np.average(sizes, weights=sample_weight))
+    return SizeWeights(mean, float(np.average(1 / (sizes + mean), weights=sample_weight)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +84,24 @@ class ScoredSamples:
     labels : csr_array of shape (s, k)
     n_scored : int
         The number of rows that it was drawn from.
+    sample_weight : ndarray of shape (s,) or None
+        None for 1.
     """
 
     scores: NDArray[np.float32]
     labels: csr_array
     n_scored: int
+    sample_weight: NDArray[np.float64] | None = None
 
-    def add(self, scores: Array, labels: csr_array) -> "ScoredSamples":
+    def add(
+        self, scores: Array, labels: csr_array, sample_weight: NDArray[np.float64] | None = None
+    ) -> "ScoredSamples":
         """With more rows; about each of all rows so far stays with the same probability."""
         maximum = max_scored_samples(scores.shape[1])
         n, n_old, n_new = self.n_scored + len(scores), len(self.scores), len(scores)
         all_scores = np.vstack([self.scores, scores.astype(np.float32)])
         all_labels = csr_array(vstack([self.labels, labels], format="csr"))
+        all_weights = join_weights(self.sample_weight, n_old, sample_weight, n_new)
         if n_old + n_new > maximum:
             # The old rows stand for n_scored rows: of a random sample of all rows about so many are old ones.
             rng = np.random.default_rng(n)
@@ -94,7 +110,19 @@ class ScoredSamples:
             old, new = rng.choice(n_old, drawn, replace=False), rng.choice(n_new, maximum - drawn, replace=False)
             rows = np.sort(np.concatenate([old, n_old + new]))
             all_scores, all_labels = all_scores[rows], all_labels[rows]
-        return ScoredSamples(all_scores, all_labels, n)
+            all_weights = None if all_weights is None else all_weights[rows]
+        return ScoredSamples(all_scores, all_labels, n, all_weights)
+
+
+def join_weights(
+    first: NDArray[np.float64] | None, n_first: int, second: NDArray[np.float64] | None, n_second: int
+) -> NDArray[np.float64] | None:
+    """The weights of two sets of samples together; None for 1."""
+    if first is None and second is None:
+        return None
+    return np.concatenate(
+        [np.ones(n) if weight is None else weight for weight, n in ((first, n_first), (second, n_second))]
+    )
 
 
 def max_scored_samples(k: int) -> int:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sdgs.readout._decision import Decision
 from sdgs.readout._moments import Moments, accumulate, merge_moments
 from sdgs.readout._pipeline import FittedPipeline
 from sdgs.readout._ridge import PrimalRidge
-from sdgs.readout._sample_sums import SampleSums, ScoredSamples, fit_size_weights, packed
+from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, SizeWeights, fit_size_weights, packed
 from sdgs.selection._cross_fit import Scorer
 from sdgs.selection._defaults import MIN_COMPARED_SAMPLES
 
@@ -44,8 +43,7 @@ class UpdateOptions:
 
 def sum_samples(
     pipeline: FittedPipeline,
-    X: Any,
-    labels: csr_array,
+    samples: KeptSamples,
     scored: ScoredSamples,
     *,
     mostly_zero: bool,
@@ -53,8 +51,9 @@ def sum_samples(
     n_jobs: int | None,
 ) -> SampleSums:
     """The sums over the samples that a pipeline was fitted to."""
-    size_weights = fit_size_weights(labels, metric) if mostly_zero else None
-    weight = None if size_weights is None else size_weights.weights(labels)
+    X, labels = samples.X, samples.labels
+    size_weights = fit_size_weights(labels, metric, samples.sample_weight) if mostly_zero else None
+    weight = _weights(size_weights, samples)
     m = accumulate(None, _features(pipeline, X, n_jobs), labels, weight, n_jobs).moments()
     return SampleSums(
         gram=packed(m.gram),
@@ -72,7 +71,7 @@ def sum_samples(
 
 
 def add_samples(
-    sums: SampleSums, pipeline: FittedPipeline, penalty: float, X: Any, labels: csr_array, options: UpdateOptions
+    sums: SampleSums, pipeline: FittedPipeline, penalty: float, samples: KeptSamples, options: UpdateOptions
 ) -> tuple[SampleSums, FittedPipeline, float]:
     """Learn from more samples; the results are the sums over all, the pipeline, and its penalty.
 
@@ -82,8 +81,8 @@ def add_samples(
     n_jobs, kernel = options.n_jobs, pipeline.features.kernel
     landmark_gram = None if kernel is None else kernel.gram(n_jobs)
     columns = pipeline.features.column_slice("sample") if sums.weighs_columns else None
-    weight = None if sums.size_weights is None else sums.size_weights.weights(labels)
-    blocks, n = list(_features(pipeline, X, n_jobs)), labels.shape[0]
+    labels, sample_weight, n = samples.labels, samples.sample_weight, samples.n_samples
+    blocks, weight = list(_features(pipeline, samples.X, n_jobs)), _weights(sums.size_weights, samples)
 
     def moments_of(rows: Rows) -> Moments:
         some_weight = None if weight is None else weight[rows]
@@ -102,11 +101,11 @@ def add_samples(
     position = options.penalties.index(penalty)
     neighbours = [i for i in range(position - 1, position + 2) if 0 <= i < len(options.penalties)]
     candidates = {i: scores(options.penalties[i]) for i in neighbours}
-    scored_labels = labels[scored_rows]
-    scored = sums.scored.add(candidates[position], scored_labels)
+    scored_labels, scored_weight = labels[scored_rows], None if sample_weight is None else sample_weight[scored_rows]
+    scored = sums.scored.add(candidates[position], scored_labels, scored_weight)
     sums = replace(sums, n_samples=sums.n_samples + n, scored=scored)
     if len(candidates) > 1:
-        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision)
+        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight)
         values = dict(zip(candidates, scorer.quick_values(list(candidates.values()), {}), strict=True))
         sums, position = _choose_neighbour(sums, values, position, scored_rows.size)
     moments = merge_moments([moments, moments_of(scored_rows)])
@@ -123,6 +122,14 @@ def _choose_neighbour(sums: SampleSums, values: dict[int, float], position: int,
     if n_compared >= MIN_COMPARED_SAMPLES and gains[best] > 0:
         return replace(sums, penalty_gains=np.zeros(2), n_compared=0), position + (-1, 1)[best]
     return replace(sums, penalty_gains=gains, n_compared=n_compared), position
+
+
+def _weights(size_weights: SizeWeights | None, samples: KeptSamples) -> Array | None:
+    """The weights of samples in the ridge regression; None for 1."""
+    if size_weights is None:
+        return samples.sample_weight
+    weight = size_weights.weights(samples.labels)
+    return weight if samples.sample_weight is None else weight * samples.sample_weight
 
 
 def _features(pipeline: FittedPipeline, X: Any, n_jobs: int | None) -> Iterator[list[Any]]:

@@ -27,12 +27,16 @@ def encode_kept(kept: KeptSamples | SampleSums, prefix: str, arrays: Arrays) -> 
         else:
             arrays[f"{prefix}X.dense"] = kept.X
         _encode_structure(kept.labels, f"{prefix}labels.", arrays)
+        if kept.labels.dtype != bool:
+            arrays[f"{prefix}labels.data"] = kept.labels.data
+        _encode_weight(kept.sample_weight, prefix, arrays)
         return {"form": "samples"}
     for name in _MOMENTS:
         arrays[f"{prefix}{name}"] = getattr(kept, name)
     arrays[f"{prefix}scores"] = kept.scored.scores
     arrays[f"{prefix}penalty_gains"] = kept.penalty_gains
     _encode_structure(kept.scored.labels, f"{prefix}labels.", arrays)
+    _encode_weight(kept.scored.sample_weight, prefix, arrays)
     sizes = kept.size_weights
     return {
         "form": "sums",
@@ -75,7 +79,10 @@ def decode_kept(content: Any, pipeline: FittedPipeline, prefix: str, arrays: Che
         weighs_columns=check_bool(weighs_columns),
         size_weights=None if sizes is None else _decode_size_weights(sizes),
         scored=ScoredSamples(
-            scores, labels, check_int(n_scored, "the number of scored samples", minimum=labels.shape[0])
+            scores,
+            labels,
+            check_int(n_scored, "the number of scored samples", minimum=labels.shape[0]),
+            _decode_weight(prefix, arrays, labels.shape[0]),
         ),
         penalty_gains=gains,
         n_compared=check_int(n_compared, "the number of compared samples", minimum=0),
@@ -102,7 +109,26 @@ def _decode_samples(pipeline: FittedPipeline, prefix: str, arrays: CheckedArrays
     labels = _decode_labels(f"{prefix}labels.", arrays, k)
     if labels.shape[0] != n:
         raise ValueError(f"it keeps the labels of {labels.shape[0]} samples, and was fitted to {n}.")
-    return KeptSamples(X, labels)
+    if arrays.has(f"{prefix}labels.data"):
+        labels.data = arrays.take(f"{prefix}labels.data", "f", labels.nnz, finite=False)
+        if labels.dtype != np.float64 or not (np.isnan(labels.data) | (labels.data == 1)).all():
+            raise ValueError(f"{prefix}labels.data must be 1 and NaN, in float64.")
+    return KeptSamples(X, labels, _decode_weight(prefix, arrays, n))
+
+
+def _encode_weight(sample_weight: Any, prefix: str, arrays: Arrays) -> None:
+    if sample_weight is not None:
+        arrays[f"{prefix}sample_weight"] = sample_weight
+
+
+def _decode_weight(prefix: str, arrays: CheckedArrays, n: int) -> Any:
+    name = f"{prefix}sample_weight"
+    if not arrays.has(name):
+        return None
+    weight = arrays.take(name, "f", n)
+    if weight.dtype != np.float64 or weight.min() < 0 or weight.max() <= 0:
+        raise ValueError(f"{name} must be float64 and not negative, with a positive entry.")
+    return weight
 
 
 def _encode_structure(matrix: csr_array, prefix: str, arrays: Arrays) -> None:
