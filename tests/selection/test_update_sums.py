@@ -11,7 +11,8 @@ from sdgs.datasets import make_label_subspaces
 from sdgs.readout._decision import Decision
 from sdgs.readout._ridge import PrimalRidge
 from sdgs.readout._sample_sums import KeptSamples, add_labels
-from sdgs.selection._defaults import MIN_COMPARED_SAMPLES, PENALTIES
+from sdgs.selection._cross_fit import Scorer
+from sdgs.selection._defaults import PENALTIES, PENALTY_GAIN_SPREAD
 from sdgs.selection._update_sums import UpdateOptions, add_samples
 
 DATA = make_label_subspaces(260, 12, 4, n_components=2, noise=0.2, random_state=0)
@@ -92,23 +93,47 @@ def test_scores_are_of_regressions_that_had_not_learnt_the_row():
 
 
 @pytest.mark.parametrize("start", [0, len(PENALTIES) - 1])
-def test_the_penalty_moves_towards_a_better_one_after_enough_samples(start):
-    data = make_label_subspaces(4 * MIN_COMPARED_SAMPLES, 40, 6, n_components=2, noise=0.8, random_state=1)
-    model = SDGSClassifier(2, gamma=None, penalty=PENALTIES[start], keep_samples=0, random_state=0)
-    model.fit(data.X[:200], data.Y[:200])
-    sums, pipeline, penalty = model._kept, model._pipelines[0], model.penalty_
-    sums, pipeline, penalty = add_samples(
-        sums, pipeline, penalty, samples_of(data.X, data.Y, slice(200, 1000)), OPTIONS
+def test_the_penalty_moves_one_step_at_a_time_if_a_neighbour_is_clearly_better(start):
+    X, Y, penalties = DATA.X, DATA.Y, PENALTIES
+    model = SDGSClassifier(2, gamma=None, penalty=penalties[start], keep_samples=0, random_state=0).fit(
+        X[:100], Y[:100]
     )
-    assert (penalty, sums.n_compared) == (PENALTIES[start], 400)  # too few to tell
-    new = samples_of(data.X, data.Y, slice(1000, None))
-    gains = np.array([400.0, -400.0] if start else [-400.0, 400.0])  # as if a neighbour had been far better
-    sums, pipeline, penalty = add_samples(replace(sums, penalty_gains=gains), pipeline, penalty, new, OPTIONS)
-    assert penalty == PENALTIES[start - 1 if start else 1]
+    state = model._kept, model._pipelines[0], model.penalty_
+    assert state[0].n_compared == 0
+    new, inwards = samples_of(X, Y, slice(100, None)), (0 if start else 1)
+
+    def after(gain, n_compared):
+        """The next penalty, and the sums, if the neighbour inwards has gained so much before."""
+        gains = np.where(np.arange(2) == inwards, gain, -1e6)
+        sums, pipeline, penalty = state
+        sums = replace(sums, penalty_gains=gains, n_compared=n_compared)
+        sums, _, penalty = add_samples(sums, pipeline, penalty, new, OPTIONS)
+        return penalty, sums
+
+    spread = PENALTY_GAIN_SPREAD * np.sqrt(10_080)
+    penalty, sums = after(spread + 80, 10_000)  # even if it now loses all of the 80 new samples that are scored
+    assert penalty == penalties[start - 1 if start else 1]
     assert (sums.n_compared, sums.penalty_gains.tolist()) == (0, [0, 0])
-    sums, _, same = add_samples(replace(sums, penalty_gains=np.array([-4e3, -4e3])), pipeline, penalty, new, OPTIONS)
-    assert same == penalty
-    assert sums.n_compared == new.n_samples // 2
+    penalty, sums = after(spread - 80.1, 10_000)  # even if it now gains all of them
+    assert penalty == penalties[start]
+    assert sums.n_compared == 10_080
+    assert abs(sums.penalty_gains[inwards] - (spread - 80.1)) <= 80
+
+
+def test_the_gains_are_those_of_the_metric():
+    model = SDGSClassifier(2, gamma=None, penalty=1.0, keep_samples=0, random_state=0).fit(DATA.X[:100], DATA.Y[:100])
+    new, position = samples_of(DATA.X, DATA.Y, slice(100, None)), PENALTIES.index(1.0)
+    scores = []
+    for i in (position - 1, position, position + 1):
+        options = replace(OPTIONS, penalties=(PENALTIES[i],))
+        sums, _, _ = add_samples(model._kept, model._pipelines[0], PENALTIES[i], new, options)
+        scores.append(sums.scored.scores[-80:].astype(float))
+    values = Scorer(DATA.Y[100::2].astype(float), OPTIONS.decision).quick_values(scores, {})
+    sums, _, penalty = add_samples(model._kept, model._pipelines[0], 1.0, new, OPTIONS)
+    if penalty == 1.0:
+        expected = 80 * (np.array([values[0], values[2]]) - values[1])
+        np.testing.assert_allclose(sums.penalty_gains, expected, atol=0.5)
+    assert sums.penalty_gains.any() or penalty != 1.0
 
 
 def test_new_labels_change_no_feature_and_no_score_of_known_ones():

@@ -16,8 +16,8 @@ from sdgs.readout._moments import Moments, accumulate, merge_moments
 from sdgs.readout._pipeline import FittedPipeline
 from sdgs.readout._ridge import PrimalRidge
 from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, SizeWeights, fit_size_weights, packed
+from sdgs.selection import _defaults as defaults
 from sdgs.selection._cross_fit import Scorer
-from sdgs.selection._defaults import MIN_COMPARED_SAMPLES
 
 Array = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]
@@ -76,7 +76,7 @@ def add_samples(
     """Learn from more samples; the results are the sums over all, the pipeline, and its penalty.
 
     Every second of the new samples is scored first, by regressions on all other samples, with this penalty and its two
-    neighbours. If a neighbour has been better on enough samples it is taken.
+    neighbours. If a neighbour has been better by more than chance would have it, it is taken.
     """
     n_jobs, kernel = options.n_jobs, pipeline.features.kernel
     landmark_gram = None if kernel is None else kernel.gram(n_jobs)
@@ -119,7 +119,7 @@ def _choose_neighbour(sums: SampleSums, values: dict[int, float], position: int,
     gains = np.array([values.get(position + step, -np.inf) - values[position] for step in (-1, 1)])
     gains, n_compared = sums.penalty_gains + n * np.maximum(gains, -1), sums.n_compared + n
     best = int(np.argmax(gains))
-    if n_compared >= MIN_COMPARED_SAMPLES and gains[best] > 0:
+    if gains[best] > defaults.PENALTY_GAIN_SPREAD * np.sqrt(n_compared):
         return replace(sums, penalty_gains=np.zeros(2), n_compared=0), position + (-1, 1)[best]
     return replace(sums, penalty_gains=gains, n_compared=n_compared), position
 
