@@ -3,11 +3,14 @@
 import numpy as np
 
 
-def decompose_by_definition(X, Y, r, K, sweeps):
+def decompose_by_definition(X, Y, r, K, sweeps, weight=None):
     """Equation 5 with every L^i as a full matrix. Returns the list of L^i, S and the objective after each sweep.
 
-    NaN is an entry that was not observed: S is free there, and does not count towards K.
+    NaN is an entry that was not observed: S is free there, and does not count towards K. With a weight for each row the
+    error is weighted, and an entry takes the weight of its row of K.
     """
+    weight = np.ones(len(X)) if weight is None else weight
+    root = np.sqrt(weight)[:, None]
     k = Y.shape[1]
     missing = np.isnan(X)
     X = np.where(missing, 0.0, X)
@@ -21,16 +24,28 @@ def decompose_by_definition(X, Y, r, K, sweeps):
             if rows.size == 0:
                 continue
             target = (X - sum(L[j] for j in range(k) if j != i) - S)[rows]
-            U, s, Vt = np.linalg.svd(target, full_matrices=False)
+            U, s, Vt = np.linalg.svd(root[rows] * target, full_matrices=False)
             L[i] = np.zeros_like(X)
-            L[i][rows] = (U[:, :r] * s[:r]) @ Vt[:r]
-        E = X - sum(L)
-        S = np.where(missing, E, 0.0)
-        if K > 0:
-            places = np.argsort(-np.abs(E - S), axis=None, kind="stable")[:K]
-            S.flat[places] = E.flat[places]
-        objective.append(np.sum((E - S) ** 2))
+            L[i][rows] = (U[:, :r] * s[:r]) @ Vt[:r] / root[rows]
+        E, last = X - sum(L), (S != 0) & ~missing
+        candidates = [_within_budget(np.where(missing, 0.0, E), weight, K), last]
+        errors = [np.sum(weight[:, None] * np.where(chosen | missing, 0, E) ** 2) for chosen in candidates]
+        best = int(errors[1] < errors[0])
+        S = np.where(missing | candidates[best], E, 0.0)
+        objective.append(errors[best])
     return L, S, np.array(objective)
+
+
+def _within_budget(E, weight, K):
+    """Where the largest entries are, until K is used up; the last one counts if at least half of it fits."""
+    chosen, used = np.zeros(E.shape, dtype=bool), 0.0
+    for place in np.argsort(-np.abs(E), axis=None, kind="stable"):
+        cost = weight[place // E.shape[1]]
+        if used + cost / 2 > K or E.flat[place] == 0:
+            break
+        chosen.flat[place] = True
+        used += cost
+    return chosen
 
 
 def objective(x, components, b, alpha):

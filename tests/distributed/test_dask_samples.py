@@ -72,6 +72,16 @@ def test_unobserved_labels():
     assert_same_model(actual, expected, data)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_sample_weights(kind):
+    data = make_data(kind)
+    weight = np.random.default_rng(0).integers(1, 4, 180).astype(float)
+    options = {"n_components": 2, "scaling": "rows", "random_state": 0}
+    actual = SDGSClassifier(**options).fit(data.as_dask(), data.Y, sample_weight=da.from_array(weight, chunks=70))
+    expected = SDGSClassifier(gamma=None, **options).fit(data.X, data.Y, sample_weight=weight)
+    assert_same_model(actual, expected, data)
+
+
 def test_columns_and_samples_of_word_counts_are_weighted_as_in_memory(word_counts):
     X, Y = word_counts
     data = Data(csr_array(X[:180]), Y[:180].astype(int))

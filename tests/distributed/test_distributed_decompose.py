@@ -44,6 +44,20 @@ def test_other_options(options):
     assert_equals_that_in_memory(make_data("dense"), **options)
 
 
+@pytest.mark.parametrize(
+    ("kind", "residual_size"), [("dense", 37), ("dense missing", 0.3), ("sparse", 0.3), ("sparse missing", 37)]
+)
+def test_weighted_samples(kind, residual_size):
+    data, rng = make_data(kind), np.random.default_rng(1)
+    for weight in (rng.integers(0, 4, 180), rng.exponential(size=180), np.r_[np.zeros(70), np.ones(110)]):
+        options = DECOMPOSE_OPTIONS | {"residual_size": residual_size, "sample_weight": weight, "max_iter": 4}
+        actual = decompose_as_given(data.as_dask((0, 17, 40, 100, 0, 23)), data.Y, **options)
+        expected = decompose_as_given(data.X, data.Y, **options)
+        assert_same_decomposition(actual, expected)
+        for U, V in zip(actual.coefficients, expected.coefficients, strict=True):  # the signs too
+            np.testing.assert_allclose(U, V, atol=1e-6 * np.abs(V).max(initial=1))
+
+
 def test_integer_samples_and_labels_in_blocks():
     data = make_data("dense")
     integers = (data.X * 1e6).astype(np.int32)

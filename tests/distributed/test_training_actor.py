@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from distributed_data import DECOMPOSE_OPTIONS, assert_same_decomposition, make_data
@@ -14,20 +15,23 @@ from sdgs.distributed._dask_rows import DaskRows
 from sdgs.distributed._distributed_alternation import DistributedAlternation
 
 
-def test_rows_that_take_too_much_memory_are_in_files(client):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_take_too_much_memory_are_in_files(client, weighted):
     def count_files(dask_worker):
         return sum(len(actor._allocator._maps) for actor in dask_worker.state.actors.values() if vars(actor))
 
     data = make_data("dense missing")
     rows = DaskRows(data.as_dask())
     options = DECOMPOSE_OPTIONS
+    weight = np.linspace(0.05, 0.95, rows.shape[0]) if weighted else None
     K = check_residual_size(options["residual_size"], data.X.size)
     problem = decomposition_problem(rows.shape, data.Y, options["n_components"], K, tol=options["tol"])
-    problem = replace(problem, seed=check_seed(options["random_state"]))
+    problem = replace(problem, seed=check_seed(options["random_state"]), sample_weight=weight)
     with ActorPool(rows, dense=True, max_memory_share=0.0, slab_bytes=30 * 8 * 7) as pool:
         result = minimise(DistributedAlternation(rows.dtype, pool, problem))
         assert sum(client.run(count_files).values()) == 4  # X and R on two workers
-    assert_same_decomposition(result, decompose(data.X, data.Y, **DECOMPOSE_OPTIONS))
+    options = DECOMPOSE_OPTIONS | {"sample_weight": weight, "residual_size": K}
+    assert_same_decomposition(result, decompose(data.X, data.Y, **options))
 
 
 @pytest.mark.usefixtures("client")

@@ -115,6 +115,8 @@ KINDS = {
     "sparse": lambda X: csr_array(np.where(np.abs(X) > 0.2, X, 0)),
     "missing": with_missing_entries,
     "sparse, missing": lambda X: csr_array(with_missing_entries(np.where(np.abs(X) > 0.2, X, 0))),
+    "weighted": lambda X: X,
+    "sparse, weighted": lambda X: csr_array(np.where(np.abs(X) > 0.2, X, 0)),
 }
 
 
@@ -124,6 +126,8 @@ KINDS = {
 def test_a_resumed_decomposition_is_equal_to_the_last_digit(kind, solver, data, tmp_path, monkeypatch):
     X = KINDS[kind](data.X)
     options = {"n_components": 3, "residual_size": 40, "solver": solver, "max_iter": 7, "tol": 0.0, "random_state": 5}
+    if "weighted" in kind:
+        options["sample_weight"] = np.arange(200) % 7 / 3
     expected = decompose_as_given(X, data.Y, **options)
     for n_writes in (1, 3, 1):  # each time from where the last one stopped
         with monkeypatch.context() as patch:
@@ -175,6 +179,13 @@ def test_other_data_or_arguments_start_from_the_beginning(other, data, tmp_path)
         assert_same(decompose(**options, checkpoint=tmp_path), decompose(**options))
     assert len(list(tmp_path.iterdir())) == 2
     assert first.read_bytes() == before
+
+
+def test_other_weights_start_from_the_beginning(data, tmp_path):
+    for weight in (np.arange(1, 201), np.arange(1, 201)[::-1]):
+        options = {"tol": 1e-2, "random_state": 0, "sample_weight": weight}
+        assert_same(decompose(data.X, data.Y, **options, checkpoint=tmp_path), decompose(data.X, data.Y, **options))
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_damaged_checkpoint_is_computed_again_with_a_warning(data, tmp_path):

@@ -43,6 +43,36 @@ def test_sparse_samples_are_compared_as_they_are_scaled(samples):
     np.testing.assert_allclose(kernel.transform(X.toarray(), None), values, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["dense", "missing", "sparse"])
+def test_weights_are_repetitions_but_for_the_landmarks(samples, kind):
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 4, 60)
+    rows, norms = np.repeat(np.arange(60), weight), np.linspace(1, 2, 60)
+    observed = rng.random(samples.shape) < 0.8 if kind == "missing" else None
+    form = csr_array if kind == "sparse" else np.asarray
+    X = form(np.where(samples > 0, samples, 0))
+    kernel = fit_landmark_kernel(X, norms, 1.5, 60, 0, observed, sample_weight=weight.astype(float))
+    repeated_observed = None if observed is None else observed[rows]
+    repeated = fit_landmark_kernel(X[rows], norms[rows], 1.5, rows.size, 0, repeated_observed)
+    assert kernel.gamma == pytest.approx(repeated.gamma, rel=1e-9)
+    assert kernel.n_landmarks == 60
+    unweighted = fit_landmark_kernel(X, norms, 1.5, 60, 0, observed)
+    np.testing.assert_array_equal(kernel.rows, unweighted.rows)
+    assert kernel.gamma != unweighted.gamma
+    if kind != "sparse":
+        np.testing.assert_allclose(kernel.weights, repeated.weights, rtol=1e-9)
+    np.testing.assert_allclose(repeated.transform(X, norms)[:, [0]], kernel.transform(X, norms)[:, [0]], rtol=1e-9)
+
+
+def test_small_weights_and_weights_of_0_are_those_of_some_samples(samples):
+    weight = np.r_[np.zeros(20), np.full(40, 1e-6)]
+    samples[:20] = 1e3
+    kernel = fit_landmark_kernel(samples, None, 1.0, 60, 0, sample_weight=weight)
+    expected = fit_landmark_kernel(samples[20:], None, 1.0, 40, 0)
+    np.testing.assert_allclose(kernel.weights, expected.weights)
+    assert kernel.gamma == pytest.approx(expected.gamma)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
 def test_compiled_distances(samples, n):
     found = np.full((n, 50), np.nan)

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from regressions import penalty_weights_by_hand
-from sdgs.readout._relevance import f1_sample_weight, most_relevant_columns, penalty_weights
+from sdgs.readout._relevance import explained_by_column, f1_sample_weight, most_relevant_columns, penalty_weights
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
@@ -23,6 +23,28 @@ def test_columns_are_ranked_by_what_a_regression_on_each_explains(form, product_
     selected = most_relevant_columns(blocks, csr_array(Y), 20, product_entries=product_entries)
     np.testing.assert_array_equal(selected, np.sort(np.argsort(-explained)[:20]))
     assert most_relevant_columns(blocks, csr_array(Y), 50) is None
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_relevance_of_weighted_samples_is_that_of_repeated_ones(form):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((80, 30)) < 0.3, rng.standard_normal((80, 30)) + 1, 0)
+    Y, weight = (rng.random((80, 4)) < 0.3).astype(float), rng.integers(0, 4, 80)
+    Y[Y == 0] = 0.2  # the frequency of a label that was not observed
+    rows = np.repeat(np.arange(80), weight)
+    explained = explained_by_column(form(X), csr_array(Y), weight.astype(float))
+    np.testing.assert_allclose(explained, explained_by_column(form(X[rows]), csr_array(Y[rows])), rtol=1e-9)
+    selected = most_relevant_columns([form(X)], csr_array(Y), 9, weight.astype(float))
+    np.testing.assert_array_equal(selected, most_relevant_columns([form(X[rows])], csr_array(Y[rows]), 9))
+    assert not np.array_equal(selected, most_relevant_columns([form(X)], csr_array(Y), 9))
+
+
+@pytest.mark.array_api
+def test_weighted_relevance_on_a_device(elsewhere):
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.standard_normal((80, 30)), csr_array(rng.random((80, 4)) < 0.3), rng.exponential(size=80)
+    actual = explained_by_column(elsewhere(X), Y, weight)
+    np.testing.assert_allclose(actual, explained_by_column(X, Y, weight), rtol=1e-9)
 
 
 def test_penalty_weights_agree_with_the_formula():

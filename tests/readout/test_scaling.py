@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sdgs.readout._column_statistics import column_statistics, merge_statistics, mergeable_statistics
 from sdgs.readout._samples import ArraySamples
-from sdgs.readout._scaling import SCALINGS, suitable_scalings
+from sdgs.readout._scaling import SCALINGS, fit_scaling, suitable_scalings
 
 
 @pytest.fixture
@@ -166,3 +166,51 @@ def test_idf_ignores_stored_zeros():
     stored = csr_array((np.array([1.0, 0.0, 1.0, 2.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
     weights, expected = (ArraySamples(form).scaling("idf").scaler.idf_ for form in (stored, X))
     np.testing.assert_array_equal(weights, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["complete", "missing", "counts", "sparse"])
+def test_weights_are_repetitions(samples, kind, dtype):
+    rng = np.random.default_rng(1)
+    X = samples if kind == "missing" else np.nan_to_num(samples) if kind == "complete" else rng.poisson(0.4, (40, 5))
+    X, weight = X.astype(dtype), rng.integers(0, 4, 40).astype(float)
+    repeated = np.repeat(X, weight.astype(int), axis=0)
+    X[weight == 0] = np.nan  # such samples are left out
+    form = csr_array if kind == "sparse" else np.asarray
+    expected = column_statistics(form(repeated))
+    cuts = [slice(0, 1), slice(1, 17), slice(17, 40)]
+    merged = merge_statistics([mergeable_statistics(form(X[rows]), weight[rows]) for rows in cuts])
+    for actual in (column_statistics(form(X), weight), mergeable_statistics(form(X), weight), merged):
+        assert (actual.n_samples, actual.missing, actual.dtype) == (len(repeated), kind == "missing", dtype)
+        for name in ("nonzero", "observed", "negative"):
+            np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
+        for name in ("mean", "variance", "squares"):
+            np.testing.assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
+        assert actual.mostly_zero == expected.mostly_zero
+        assert suitable_scalings(actual) == suitable_scalings(expected)
+        name, fields = ("idf", ["idf_"]) if kind == "sparse" else ("columns", ["mean_", "scale_", "n_samples_seen_"])
+        scalers = [fit_scaling(statistics, name).scaler for statistics in (actual, expected)]
+        for field in fields:
+            np.testing.assert_allclose(*(getattr(scaler, field) for scaler in scalers), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("statistics_of", [column_statistics, mergeable_statistics])
+def test_small_weights_count_in_proportion(samples, statistics_of):
+    weight = np.random.default_rng(1).exponential(size=40)
+    small, large = statistics_of(samples, weight * 2.0**-20), statistics_of(samples, weight)
+    assert suitable_scalings(small) == suitable_scalings(large)
+    assert small.mostly_zero == large.mostly_zero
+    for name in ("mean", "variance"):
+        np.testing.assert_allclose(getattr(small, name), getattr(large, name), rtol=1e-9)
+        np.testing.assert_allclose(
+            getattr(merge_statistics([small, small]), name), getattr(large, name), rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.array_api
+def test_weighted_statistics_on_a_device(elsewhere, samples):
+    weight = np.random.default_rng(1).integers(0, 4, 40).astype(float)
+    actual, expected = column_statistics(elsewhere(samples), weight), column_statistics(samples, weight)
+    assert actual.n_samples == expected.n_samples
+    for name in ("nonzero", "observed", "negative", "mean", "variance"):
+        np.testing.assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-12)

@@ -12,7 +12,10 @@ class ArrayBackend(Protocol):
     """The functions of a backend."""
 
     def check_decomposable(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """The samples to pass to ``decompose``, which have a ``shape``, and their labels on this machine."""
+        """The samples to pass to ``decompose``, and their labels on this machine.
+
+        The samples have a ``shape`` and a method ``take(rows)``, which selects some by ascending indices.
+        """
 
     def decompose(self, X: Any, problem: Any) -> Any:
         """The :class:`sdgs.Decomposition` of such samples; ``problem`` holds the validated arguments."""

@@ -1,4 +1,4 @@
-"""Weights of samples."""
+"""Validation of sample weights."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from sklearn.utils import check_array
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """One weight per sample; None for equal weights."""
+    """One finite weight per sample, at least 0 and not all 0, as float64; None stays None."""
     if sample_weight is None:
         return None
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,) or weights.min() < 0 or weights.sum() <= 0:
+    if weights.shape != (n,) or weights.min() < 0 or weights.max() <= 0:
         raise ValueError(
             f"sample_weight must hold one number >= 0 for each of the {n} samples, and not only zeros; its shape is "
             f"{weights.shape}."

@@ -225,6 +225,17 @@ def check_residual_size(residual_size: Any, n_entries: int) -> int:
     )
 
 
+def check_residual_weight(residual_size: Any, weight: NDArray[np.float64], unit: float, p: int) -> float:
+    """K, as a multiple of ``unit``, for samples with weights w = ``weight * unit``: the sum of w over the entries."""
+    check_residual_size(residual_size, 1)
+    if isinstance(residual_size, numbers.Integral):
+        return float(min(int(residual_size), 1 << 63) / unit)
+    share = float(residual_size) * float(weight.sum()) * p
+    # A number of entries if weights are numbers of repetitions. Other weights may be small: K is not rounded.
+    is_number = unit < 2**53 and bool(np.all(weight * unit == np.rint(weight * unit)))
+    return float(np.rint(share * unit) / unit) if is_number else share
+
+
 def check_names(names: Any, name: str, size: int, default: Any) -> NDArray[Any]:
     """``names``, or else ``default``, or else x0, x1, ..., as an array of ``size`` objects."""
     if names is None:

@@ -15,10 +15,13 @@ from sdgs.decomposition._block_updates import (
     Array,
     Indices,
     exact_subspace,
+    largest_indices,
+    largest_within_budget,
     orthonormal_basis,
     ritz_basis,
     slices,
     supported_rank,
+    weighted_supported_rank,
 )
 from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
@@ -33,7 +36,7 @@ class AlternationState(Protocol):
     problem: Problem
     dtype: Any
     scale: Any  # everything but X is divided by it: the unit scale
-    total: float  # ||X||_F^2 in the unit scale
+    total: float  # ||X||_F^2 in the unit scale; as all sums of squares with the weights of the samples
     energies: list[float]  # the same for the rows of each label
     sweeps: int
 
@@ -91,8 +94,13 @@ class AlternationState(Protocol):
 
     def low_rank_factors(self) -> list[tuple[Any, Any]]:
         """(U_i, C^i) of every label, with the rank that its rows support."""
-        pairs = zip(self.factors(), self.rank_tolerances(), strict=True)
-        return [supported_rank(U, C, tolerance) for (U, C), tolerance in pairs]
+        pairs, weight = zip(self.factors(), self.rank_tolerances(), strict=True), self.problem.sample_weight
+        if weight is None:
+            return [supported_rank(U, C, tolerance) for (U, C), tolerance in pairs]
+        return [
+            weighted_supported_rank(U, C, weight[omega], tolerance)
+            for ((U, C), tolerance), omega in zip(pairs, self.problem.rows, strict=True)
+        ]
 
 
 class Alternation(AlternationState):
@@ -117,7 +125,10 @@ class Alternation(AlternationState):
         self.dtype = dtype = X.dtype
         self.scale = power_of_two_above(largest_magnitude(X), dtype) if scale is None else scale
         n, p = X.shape
+        self.weight = None if problem.sample_weight is None else problem.sample_weight.astype(dtype)
         energy = self._row_energy()
+        if problem.sample_weight is not None:
+            energy *= problem.sample_weight
         self.total = float(energy.sum())
 
         # The paper's start divides each sample equally: L^i = X / (labels of the row). It is not low-rank, so it is not
@@ -173,7 +184,7 @@ class Alternation(AlternationState):
         raise NotImplementedError
 
     def gram_times(self, i: int, A: Array | None = None) -> Array:
-        """Y2 = N^T (N A), N = R + L^i, in float64. A is by default the label's last subspace."""
+        """Y2 = N^T diag(w) (N A), N = R + L^i, in float64. A is by default the label's last subspace."""
         raise NotImplementedError
 
     def label_matrix(self, i: int) -> Array:
@@ -215,10 +226,24 @@ class Alternation(AlternationState):
         if self.sweeps == 0:
             self.add_start(self.rows[i])
         if self.problem.solver == "svd":
-            Q = exact_subspace(self.label_matrix(i), self.ranks[i])
+            N = self.label_matrix(i)
+            if self.weight is not None:
+                N *= np.sqrt(self.weight[self.rows[i]])[:, None]
+            Q = exact_subspace(N, self.ranks[i])
         else:
             Q = self.bilateral_basis(i, partial(self.gram_times, i))
         self.project(i, Q)
+
+    def largest_candidates(self, indices: Indices, values: Array) -> tuple[Indices, float]:
+        """Positions of the K largest of some entries of R + S, and a magnitude that the K largest of all reach.
+
+        With weights the flat indices must be ascending.
+        """
+        magnitudes, K = np.abs(values), self.problem.K
+        if self.problem.sample_weight is not None:
+            return largest_within_budget(magnitudes, self.problem.costs(indices), K)
+        chosen = largest_indices(magnitudes, int(K))
+        return chosen, float(magnitudes[chosen].min()) if chosen.size == K > 0 else 0.0
 
     def bilateral_basis(self, i: int, gram_times: Callable[..., Array]) -> Array:
         """The basis of bilateral random projections, from the products N^T (N A) for the label."""

@@ -10,25 +10,28 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from sdgs._utils._array_api import on_host
+from sdgs._utils._array_api import on_host, take_rows
 from sdgs._utils._array_backends import backend_of
+from sdgs._utils._sample_weight import check_sample_weight
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import check_observed_labels, known_positives
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
     check_features,
     check_int,
-    check_labels,
     check_n_jobs,
     check_number,
     check_ranks,
     check_residual_size,
+    check_residual_weight,
     check_seed,
 )
 from sdgs.decomposition._decomposition_result import Decomposition
 from sdgs.decomposition._minimise import minimise
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import SOLVERS, Solver
+from sdgs.decomposition._weighted_samples import select_weighted_samples
 from sdgs.decomposition.backends._array_api_alternation import ArrayApiAlternation
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
@@ -47,6 +50,7 @@ def decompose(
     random_state: Any = None,
     n_jobs: int | None = None,
     checkpoint: str | Path | None = None,
+    sample_weight: Any = None,
 ) -> Decomposition:
     r"""Structured decomposition of labelled data.
 
@@ -72,8 +76,8 @@ def decompose(
         ``sklearn.config_context(array_api_dispatch=True)`` (docs/devices.md). Dask arrays are decomposed by the workers
         of the current client, which may have less memory than the data (docs/large-data.md).
     Y : array-like or sparse of shape (n, k)
-        Labels, 0 or 1. Samples without a label belong to no component: only S and the error can represent them. Labels
-        without a sample get an empty component.
+        Labels, 0 or 1. NaN is an unobserved label: the sample is not among those of the label. Samples without a label
+        belong to no component: only S and the error can represent them. Labels without a sample get an empty component.
     n_components : int or sequence of k ints, default=4
         r, the rank of a label's component; reduced to the rank that the label's rows support.
     residual_size : int or float, default=1e-4
@@ -91,7 +95,7 @@ def decompose(
         Maximum number of sweeps over all labels.
     tol : float, default=1e-4
         Stop when the error is at most ``tol * ||X||_F^2`` (the paper's rule), or when a sweep lowers it by at most
-        ``tol`` times its value.
+        ``tol`` times its value. With weights both are weighted.
     random_state : int, RandomState instance or None, default=None
         Determines the random projections. Not used by ``"svd"``.
     n_jobs : int or None, default=None
@@ -104,6 +108,12 @@ def decompose(
         is named after data and arguments, so that calls may share a folder, and a call with other data or arguments
         starts from the beginning. Files are not deleted. A state is as large as dense ``X``, or as the components and
         coefficients if ``X`` is sparse, and writing takes at most about a tenth of the time. Needs a ``random_state``.
+    sample_weight : array-like of shape (n,), optional
+        Weights w of the samples, at least 0: the objective is :math:`\sum_i w_i` times the squared error of sample i,
+        and an entry of S in sample i takes w_i of K. A weight of 2 has the effect of the same sample twice, and a
+        weight of 0 that of leaving the sample out: it gets no coefficients and no residual. With a float
+        ``residual_size`` K is a fraction of sum(w) * p. The last entry of S is there if at least half of its weight
+        is within K. Default: 1.
 
     Returns
     -------
@@ -125,22 +135,34 @@ def decompose(
         X = check_features(X, missing=True)
     else:
         X, Y = backend.check_decomposable(X, Y)
-    labels = check_labels(Y, n_samples=X.shape[0])
+    labels, weighted = known_positives(check_observed_labels(Y, n_samples=X.shape[0])), None
+    weight = check_sample_weight(sample_weight, X.shape[0])
+    if weight is None:
+        K: float = check_residual_size(residual_size, X.shape[0] * X.shape[1])
+    else:
+        weighted = select_weighted_samples(labels, weight)
+        labels, weight = weighted.labels, weighted.weight
+        K = check_residual_weight(residual_size, weight, weighted.unit, X.shape[1])
+        if weight.size < X.shape[0]:
+            X = take_rows(X, weighted.rows) if backend is None else X.take(weighted.rows)
     ranks = np.minimum(check_ranks(n_components, labels.shape[1]), np.diff(labels.indptr))
     check_n_jobs(n_jobs)
     problem = Problem(
         shape=X.shape,
         labels=labels,
         ranks=np.minimum(ranks, X.shape[1]),
-        K=check_residual_size(residual_size, X.shape[0] * X.shape[1]),
+        K=K,
         solver=check_choice(solver, "solver", SOLVERS),
         max_iter=check_int(max_iter, "max_iter", minimum=1),
         tol=check_number(tol, "tol"),
         seed=check_seed(random_state),
         n_jobs=n_jobs,
         checkpoint_folder=check_checkpoint(checkpoint, random_state),
+        sample_weight=weight,
     )
     result = _decompose_here(X, problem) if backend is None else backend.decompose(X, problem)
+    if weighted is not None:
+        result = weighted.complete(result)
     if not result.converged:
         warnings.warn(
             f"decompose stopped after max_iter={max_iter} sweeps before the error converged to tol={tol}. "

@@ -37,12 +37,13 @@ class Decomposition:
     """X = sum_i L^i + S + error, with L^i = coefficients[i] @ components[i] on the rows of label i.
 
     If X is an array of another library, all but ``rows`` and ``objective`` are arrays of that library, on its device.
+    Samples of weight 0 were left out: their coefficients and their rows of the residual are 0.
 
     Attributes
     ----------
     components : tuple of k ndarrays of shape (r_i, p)
         C^i, the subspace of label i: orthonormal rows, the strongest first. ``r_i`` is the rank that the label's rows
-        support: at most ``n_components``, and 0 for a label without samples.
+        support: at most ``n_components``, and 0 for a label without samples, or with samples of weight 0 only.
     coefficients : tuple of k ndarrays of shape (len(rows[i]), r_i)
         U_i, the coefficients of the label's rows in its subspace.
     rows : tuple of k ndarrays of int
@@ -50,7 +51,8 @@ class Decomposition:
     residual : csr_array of shape (n, p)
         S, the sparse residual; zero where an entry of X is missing. A dense array if X is an array of another library.
     objective : ndarray of shape (n_iter,)
-        ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep.
+        ``||X - sum_i L^i - S||_F^2`` over the observed entries, after each sweep; with weights the weighted sum of the
+        squared errors of the samples.
     n_iter : int
         Number of sweeps.
     converged : bool

@@ -72,7 +72,8 @@ def _is_state_of(stored: Mapping[str, NDArray[Any]], state: AlternationState) ->
         {"U", "C", *residual} <= stored.keys() <= fresh.keys()
         and all(array.dtype == fresh[name].dtype and array.ndim == fresh[name].ndim for name, array in stored.items())
         and all(array.shape == fresh[name].shape for name, array in stored.items() if name not in residual)
-        and stored["S_indices"].size == stored["S_values"].size <= state.problem.K
+        and stored["S_indices"].size == stored["S_values"].size
         and bool((np.diff(stored["S_indices"], prepend=-1, append=math.prod(state.problem.shape)) > 0).all())
+        and state.problem.fits_budget(stored["S_indices"])
         and all(is_moderate(array, float(state.scale)) for array in stored.values() if array.dtype.kind == "f")
     )

@@ -64,15 +64,28 @@ class DaskRows:
         parts = self._compute(tasks)
         return csr_array(vstack(parts, format="csr")) if self.is_sparse else np.vstack(parts)
 
+    def take(self, rows: NDArray[np.intp]) -> "DaskRows":
+        """Some rows, given by ascending indices, on the workers."""
+        parts = []
+        for block in self.blocks:
+            first, last = np.searchsorted(rows, [block.start, block.start + block.size])
+            if last > first:
+                part = delayed(_take_rows)(block.rows, rows[first:last] - block.start, self.dtype)
+                parts.append(da.from_delayed(part, (last - first, self.shape[1]), meta=self._meta))
+        return DaskRows(da.concatenate(parts))
+
+    @property
+    def _meta(self) -> Any:
+        return csr_array((0, 0), dtype=self.dtype) if self.is_sparse else np.empty((0, 0), dtype=self.dtype)
+
     def fingerprint(self) -> str:
         """Equal for equal samples in equal blocks."""
         return fingerprint(*self._compute([delayed(_hash)(block.rows, self.dtype) for block in self.blocks]))
 
     def map_blocks(self, function: Callable[[Any], Any]) -> Any:
         """The Dask array of a function of validated blocks that keeps their shape and type."""
-        meta = csr_array((0, 0), dtype=self.dtype) if self.is_sparse else np.empty((0, 0), dtype=self.dtype)
         checked_function = delayed(_CheckedFunction(function, self.dtype))
-        return da.map_blocks(_apply, self.array, checked_function, dtype=self.dtype, meta=meta)
+        return da.map_blocks(_apply, self.array, checked_function, dtype=self.dtype, meta=self._meta)
 
     def split(self, n_parts: int) -> list[list[Block]]:
         """The blocks in at most ``n_parts`` contiguous parts with about as many rows each, none of them empty."""

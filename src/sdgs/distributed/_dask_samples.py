@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from dask.array import Array
 from distributed import get_worker
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sdgs._utils._unobserved_labels import expected_labels, has_unobserved
@@ -35,10 +36,10 @@ class DaskSamples(Samples):
     norms = None
     supports_kernel = False  # landmarks and their kernels would have to be in one place
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, sample_weight: NDArray[np.float64] | None = None) -> None:
         self._rows = DaskRows(X)
         self.X, self.shape, self.dtype = self._rows.array, self._rows.shape, self._rows.dtype
-        self.sample_weight = None
+        self.sample_weight = sample_weight
         self.is_sparse = self._rows.is_sparse
 
     def __len__(self) -> int:
@@ -51,7 +52,11 @@ class DaskSamples(Samples):
         Scaled samples depend on them, and checkpoints on scaled samples. After a loss there may be fewer workers.
         """
         chains, workers = self._rows.split(_MAX_STATISTICS_PARTS), worker_addresses(self._rows.client)
-        return merge_statistics(self._rows.reduce_blocks(_add_statistics, chains, workers, lambda *_: (self.dtype,)))
+
+        def arguments(_: int, block: Any) -> tuple[Any, ...]:
+            return self.dtype, self.weights_of(slice(block.start, block.start + block.size))
+
+        return merge_statistics(self._rows.reduce_blocks(_add_statistics, chains, workers, arguments))
 
     @property
     def content(self) -> Any:
@@ -60,11 +65,15 @@ class DaskSamples(Samples):
 
     def take(self, rows: Any) -> ArraySamples:
         """Some rows, brought to the client."""
-        return ArraySamples(self._rows[rows])
+        return ArraySamples(self._rows[rows], None, self.weights_of(rows))
 
     def scale(self, scaling: Scaling) -> "DaskSamples":
         """The rows scaled on the workers, when they are needed."""
-        return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)))
+        return DaskSamples(self._rows.map_blocks(partial(_scale, scaling=scaling)), self.sample_weight)
+
+    def weighted(self, sample_weight: NDArray[np.float64]) -> "DaskSamples":
+        """The same rows with weights."""
+        return DaskSamples(self.X, sample_weight)
 
     def prepare_ridge(
         self,
@@ -151,6 +160,6 @@ def _add_products(
     return (cross, errors) if total is None else (total[0] + cross, total[1] + errors)
 
 
-def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any) -> ColumnStatistics:
-    statistics = mergeable_statistics(check_block(block, dtype))
+def _add_statistics(total: ColumnStatistics | None, block: Any, dtype: Any, sample_weight: Any) -> ColumnStatistics:
+    statistics = mergeable_statistics(check_block(block, dtype), sample_weight)
     return statistics if total is None else merge_statistics([total, statistics])

@@ -3,7 +3,8 @@
 For each label only matrices of p x r numbers are sent: N^T (N A) from the workers and the subspace Q back to them, and
 only from and to workers that have rows of the label. The subspaces of one level of labels are sent together with the
 request for the sums of the next. So a sweep takes one round trip per level (in the first sweep two), and three more for
-the residual. Notation: :mod:`sdgs.decomposition._block_updates`. A level is a set of labels that share no row.
+the residual, or four with weights. Notation: :mod:`sdgs.decomposition._block_updates`. A level is a set of labels that
+share no row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from sdgs.decomposition._label_rows import label_cooccurrence, levels
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import refines_random_start
 from sdgs.distributed._actor_pool import ActorPool
-from sdgs.distributed._k_largest import bound_kth_largest, split_k_largest
+from sdgs.distributed._k_largest import bound_kth_largest, cut_at_budget
 
 
 class DistributedAlternation(AlternationState):
@@ -32,7 +33,11 @@ class DistributedAlternation(AlternationState):
         self.scale = power_of_two_above(max(pool.call_all("largest")), dtype)
         csr_labels = problem.labels.tocsr()
         parts = [csr_labels[first:last].tocsc() for first, last in pool.bounds]
-        problems = [replace(problem, shape=(part.shape[0], p), labels=part, n_jobs=None) for part in parts]
+        weights = [None if problem.sample_weight is None else problem.sample_weight[a:b] for a, b in pool.bounds]
+        problems = [
+            replace(problem, shape=(part.shape[0], p), labels=part, n_jobs=None, sample_weight=weight)
+            for part, weight in zip(parts, weights, strict=True)
+        ]
         energies = pool.call("initialise", [(problem, self.scale) for problem in problems])
         self.total = sum(total for total, _ in energies)
         self.energies = np.sum([by_label for _, by_label in energies], axis=0).tolist()
@@ -77,14 +82,20 @@ class DistributedAlternation(AlternationState):
         return sums
 
     def _residual_step(self) -> None:
-        """S := the K largest entries on all workers."""
-        arguments = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
+        """S := the K largest entries on all workers; with weights the last ones if those are better."""
+        arguments: list[tuple[Any, ...]] = [(self._pop_unsent(worker),) for worker in range(len(self._unsent))]
         samples = self._pool.call("residual_candidates", arguments)
-        sizes = [sample.size for sample in samples]
-        if sum(sizes) > self.problem.K > 0:
-            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, self.problem.K))
-            sizes = split_k_largest(candidates, self.problem.K)
-        self._error = sum(self._pool.call("set_residual", [(size,) for size in sizes]))
+        K, cut, remaining = self.problem.K, 0.0, [0.0] * len(samples)  # no candidate is zero
+        if sum(sample.total for sample in samples) > K > 0:
+            candidates = self._pool.call_all("candidates_between", *bound_kth_largest(samples, K))
+            cut, remaining = cut_at_budget(candidates, K)
+        arguments = [(cut, rest) for rest in remaining]
+        if self.problem.sample_weight is not None:
+            last, largest = np.sum(self._pool.call("residual_energies", arguments), axis=0)
+            if last > largest:
+                self._error = sum(self._pool.call_all("update_residual_values"))
+                return
+        self._error = sum(self._pool.call("set_residual", arguments))
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""

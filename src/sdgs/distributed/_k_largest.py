@@ -4,6 +4,9 @@ Every worker sorts its numbers and sends each s-th of them, with s near sqrt(K).
 to s per worker, how many numbers reach any value, and so two bounds around the K-th largest. Then the workers send the
 numbers between the bounds, a few times s. Ties go to the first workers, and on one worker to the numbers that come
 first.
+
+With costs a number takes its cost of a budget K, and what is said of numbers of numbers holds for sums of costs. See
+:func:`sdgs.decomposition._block_updates.number_within_budget` for the number at which the budget ends.
 """
 
 import math
@@ -14,68 +17,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sdgs.decomposition._block_updates import number_within_budget
+
 Array = NDArray[np.floating[Any]]
-Counts = NDArray[np.int64]
+
+_ROUNDING = 1e-9  # relative, of sums of costs
 
 
 @dataclass(frozen=True, eq=False)
 class SortedSample:
-    """Each ``step``-th of ``size`` numbers in descending order."""
+    """The numbers in descending order at which their sum of costs, ``total`` in the end, passes multiples of a step."""
 
-    size: int
-    step: int
+    total: float
+    step: float
     values: Array
 
 
-def sample_sorted(numbers: Array, K: int) -> SortedSample:
+def sample_sorted(numbers: Array, costs: Array) -> SortedSample:
     """A sample of numbers in descending order."""
-    step = max(1, math.isqrt(K))
-    return SortedSample(numbers.size, step, numbers[step - 1 :: step])
+    cumulative = costs.cumsum()
+    total = float(cumulative[-1]) if costs.size else 0.0
+    n_values = math.isqrt(costs.size)
+    multiples = np.arange(1, n_values + 1) * (total / max(n_values, 1))
+    passed = np.searchsorted(cumulative, multiples * (1 - _ROUNDING))
+    return SortedSample(total, total / max(n_values, 1), numbers[passed])
 
 
-def bound_kth_largest(samples: Sequence[SortedSample], K: int) -> tuple[float, float]:
-    """Two bounds around the K-th largest of all numbers; there are at least K."""
+def bound_kth_largest(samples: Sequence[SortedSample], K: float) -> tuple[float, float]:
+    """Two bounds around the K-th largest of all numbers; their costs are at least K."""
     values = np.unique(np.concatenate([sample.values for sample in samples]))
-    min_reaching, max_above = np.zeros(values.size), np.zeros(values.size)  # numbers >= and > each value
+    min_reaching, max_above = np.zeros(values.size), np.zeros(values.size)  # costs of numbers >= and > each value
     for sample in samples:
         ascending = sample.values[::-1]
         n_reaching = ascending.size - np.searchsorted(ascending, values, side="left")
         n_above = ascending.size - np.searchsorted(ascending, values, side="right")
         min_reaching += n_reaching * sample.step
-        max_above += np.minimum(sample.size, (n_above + 1) * sample.step - 1)
-    low, high = values[min_reaching >= K], values[max_above < K]
+        max_above += np.minimum(sample.total, (n_above + 1) * sample.step)
+    low, high = values[min_reaching >= K * (1 + _ROUNDING)], values[max_above < K * (1 - _ROUNDING)]
     return float(low.max(initial=0.0)), float(high.min(initial=np.inf))
 
 
 @dataclass(frozen=True, eq=False)
 class NumbersBetween:
-    """The number of values above the upper bound, and the distinct values between the bounds with their counts."""
+    """The costs of numbers above the upper bound, and the distinct values between the bounds with their costs."""
 
-    n_above: int
+    above: float
     values: Array
-    counts: Counts
+    costs: Array
 
 
-def numbers_between(numbers: Array, low: float, high: float) -> NumbersBetween:
+def numbers_between(numbers: Array, costs: Array, low: float, high: float) -> NumbersBetween:
     """Those between two bounds, inclusive, of numbers in descending order."""
     ascending = numbers[::-1]
     first, last = np.searchsorted(ascending, low, side="left"), np.searchsorted(ascending, high, side="right")
-    values, counts = np.unique(ascending[first:last], return_counts=True)
-    return NumbersBetween(int(numbers.size - last), values, counts)
+    values, inverse = np.unique(ascending[first:last], return_inverse=True)
+    sums = np.bincount(inverse, weights=costs[::-1][first:last], minlength=values.size).astype(np.float64)
+    return NumbersBetween(float(costs[: numbers.size - last].sum()), values, sums)
 
 
-def split_k_largest(parts: Sequence[NumbersBetween], K: int) -> list[int]:
-    """How many of its largest numbers each worker contributes to the K largest of all."""
+def cut_at_budget(parts: Sequence[NumbersBetween], K: float) -> tuple[float, list[float]]:
+    """The K-th largest value, and for each worker what is left of K for its numbers of this value."""
     values = np.unique(np.concatenate([part.values for part in parts]))
-    counts = np.zeros((len(parts), values.size), dtype=np.int64)
-    for worker_counts, part in zip(counts, parts, strict=True):
-        worker_counts[np.searchsorted(values, part.values)] = part.counts
-    n_above = np.array([part.n_above for part in parts])
-    n_reaching = n_above.sum() + counts.sum(axis=0)[::-1].cumsum()[::-1]
-    kth = int(np.flatnonzero(n_reaching >= K)[-1])  # index of the K-th largest value
-    n_larger = n_above + counts[:, kth + 1 :].sum(axis=1)
-    remaining, sizes = K - int(n_larger.sum()), []
-    for larger, equal in zip(n_larger.tolist(), counts[:, kth].tolist(), strict=True):
-        sizes.append(larger + min(remaining, equal))
-        remaining -= min(remaining, equal)
-    return sizes
+    costs = np.zeros((len(parts), values.size))
+    for worker_costs, part in zip(costs, parts, strict=True):
+        worker_costs[np.searchsorted(values, part.values)] = part.costs
+    above = sum(part.above for part in parts)
+    reaching = above + costs.sum(axis=0)[::-1].cumsum()[::-1]
+    kth = int(np.flatnonzero(reaching >= K).max(initial=0))  # index of the K-th largest value
+    remaining = K - above - costs[:, kth + 1 :].sum() - np.concatenate([[0], costs[:-1, kth].cumsum()])
+    return float(values[kth]), remaining.tolist()
+
+
+def number_above_cut(numbers: Array, costs: Array, cut: float, remaining: float) -> int:
+    """How many of a worker's numbers, in descending order, are above the cut or fit into what remains at it."""
+    ascending = numbers[::-1]
+    n_above = numbers.size - int(np.searchsorted(ascending, cut, side="right"))
+    n_reaching = numbers.size - int(np.searchsorted(ascending, cut, side="left"))
+    return n_above + number_within_budget(costs[n_above:n_reaching], remaining)

@@ -8,11 +8,11 @@ from distributed import get_worker
 from scipy.sparse import csr_array, issparse, vstack
 
 from sdgs._utils._threads import blas_on_one_thread
-from sdgs.decomposition._block_updates import Array, Indices, slices
+from sdgs.decomposition._block_updates import Array, Indices, number_within_budget, slices, weighted_energy
 from sdgs.decomposition._problem import Problem
 from sdgs.decomposition._solvers import starts_from_last_subspace
 from sdgs.distributed._dask_rows import check_block
-from sdgs.distributed._k_largest import NumbersBetween, SortedSample, numbers_between, sample_sorted
+from sdgs.distributed._k_largest import NumbersBetween, SortedSample, number_above_cut, numbers_between, sample_sorted
 from sdgs.distributed._memmap_allocator import MemmapAllocator
 from sdgs.distributed._worker_alternation import SLAB_BYTES, DenseWorkerAlternation, SparseWorkerAlternation
 
@@ -114,18 +114,36 @@ class TrainingActor:
         """Project onto new subspaces, then return a sample of the magnitudes of the K largest residual entries."""
         self._project(subspaces)
         indices, values = self._state.residual_candidates()
-        K = self._state.problem.K
-        order = np.lexsort((indices, -np.abs(values)))[:K]
+        problem = self._state.problem
+        order = np.lexsort((indices, -np.abs(values)))
+        order = order[: number_within_budget(problem.costs(indices[order]), problem.K)]
         self._indices, self._values = indices[order], values[order]
-        return sample_sorted(np.abs(self._values), K)
+        self._costs = problem.costs(self._indices)
+        if problem.sample_weight is not None:
+            self._last_values = self._state.values_at_residual()
+        return sample_sorted(np.abs(self._values), self._costs)
 
     def candidates_between(self, low: float, high: float) -> NumbersBetween:
         """The magnitudes of the candidates between two bounds."""
-        return numbers_between(np.abs(self._values), low, high)
+        return numbers_between(np.abs(self._values), self._costs, low, high)
+
+    def residual_energies(self, cut: float, remaining: float) -> tuple[float, float]:
+        """The weighted energy of the entries that S has, and of those that ``set_residual`` would give it."""
+        last = weighted_energy(self._last_values, self._state.problem.costs(self._state.S_indices))
+        size = number_above_cut(np.abs(self._values), self._costs, cut, remaining)
+        return last, weighted_energy(self._values[:size], self._costs[:size])
 
     @blas_on_one_thread()
-    def set_residual(self, size: int) -> float:
-        """S := the ``size`` largest candidates; returns the error of these rows."""
+    def update_residual_values(self) -> float:
+        """S keeps its entries; returns the error of these rows."""
+        self._state.put_residual(self._state.S_indices, self._last_values)
+        self._state.sweeps += 1
+        return self._state.error()
+
+    @blas_on_one_thread()
+    def set_residual(self, cut: float, remaining: float) -> float:
+        """S := the candidates above the cut, and those at it that fit; returns the error of these rows."""
+        size = number_above_cut(np.abs(self._values), self._costs, cut, remaining)
         order = np.argsort(self._indices[:size])
         self._state.put_residual(self._indices[:size][order], self._values[:size][order])
         self._state.sweeps += 1
@@ -133,9 +151,15 @@ class TrainingActor:
 
     @blas_on_one_thread()
     def factors(self) -> list[tuple[Array, Array]]:
-        """For the coefficients of each label: the triangular QR factor, and the sum of the rows."""
+        """For the coefficients of each label: the triangular QR factor, and the sum of the rows, both weighted."""
         in_float64 = (U.astype(np.float64, copy=False) for U in self._state.U)
-        return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in in_float64]
+        weight = self._state.problem.sample_weight
+        if weight is None:
+            return [(np.asarray(np.linalg.qr(U, mode="r")), U.sum(axis=0)) for U in in_float64]
+        return [
+            (np.asarray(np.linalg.qr(np.sqrt(weight[omega, None]) * U, mode="r")), weight[omega] @ U)
+            for U, omega in zip(in_float64, self._state.rows, strict=True)
+        ]
 
     @blas_on_one_thread()
     def coefficients(self, rotations: Sequence[Array] | None = None) -> list[Array]:

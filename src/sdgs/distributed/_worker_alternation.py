@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdgs._utils._threads import ThreadPool
-from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
+from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_weighted_entries, slices
 from sdgs.decomposition.backends._dense_alternation import DenseAlternation
 from sdgs.decomposition.backends._sparse_alternation import SparseAlternation
 from sdgs.distributed._memmap_allocator import MemmapAllocator, ReleasingThreadPool
@@ -33,7 +33,7 @@ class DenseWorkerAlternation(DenseAlternation):
         return self._allocator.zeros(self.X.shape, self.X.dtype)
 
     def residual_candidates(self) -> tuple[Indices, Array]:
-        """Flat indices and values of the K largest entries of R + S; R becomes R + S."""
+        """Flat indices and values of the K largest entries of R + S, or a few more; R becomes R + S."""
         p, floor = self.X.shape[1], 0.0
         indices, values = np.empty(0, dtype=np.intp), np.empty(0, dtype=self.X.dtype)
         for slab in self._slabs():
@@ -41,14 +41,25 @@ class DenseWorkerAlternation(DenseAlternation):
             flat[self.missing[_within(self.missing, slab, p)] - low] = 0
             in_slab = _within(self.S_indices, slab, p)
             flat[self.S_indices[in_slab] - low] += self.S_values[in_slab]
-            largest = largest_entries(flat, self.problem.K, floor)
+            largest = self._largest_of_slab(flat, low, floor)
             indices, values = np.append(indices, largest + low), np.append(values, flat[largest])
             if indices.size > self.problem.K:
-                kept = np.sort(largest_indices(np.abs(values), self.problem.K))
+                kept, reached = self.largest_candidates(indices, values)
+                kept, floor = np.sort(kept), max(floor, reached)
                 indices, values = indices[kept], values[kept]
-                floor = float(np.abs(values).min())
             self._allocator.release()
         return indices, values
+
+    def _largest_of_slab(self, flat: Array, low: int, floor: float) -> Indices:
+        """Indices in a slab, whose first flat index is ``low``, of its entries among the K largest."""
+        problem = self.problem
+        if problem.sample_weight is None:
+            return np.asarray(largest_entries(flat, int(problem.K), floor))
+        return np.asarray(largest_weighted_entries(flat, problem.K, lambda at: problem.costs(at + low), floor)[0])
+
+    def values_at_residual(self) -> Array:
+        """R + S at the entries of S, after R became R + S."""
+        return np.asarray(self.R.reshape(-1)[self.S_indices])
 
     def put_residual(self, indices: Indices, values: Array) -> None:
         """S := these entries, in ascending order."""

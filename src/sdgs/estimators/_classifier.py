@@ -109,6 +109,14 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         :class:`sdgs.preprocessing.TableEncoder` if it has a column that is neither numbers nor booleans, else it is
         taken as it is. A ``TableEncoder`` with other parameters is cloned, and encodes any ``X``. None: only numbers
         are taken. See docs/tables.md.
+    assume : {"negative", "missing"}, default="negative"
+        For ``readout="ridge"``: what it means that a label is not given. ``"negative"``: the sample does not have it.
+        ``"missing"``: the sample may have it all the same, as where people tag what comes to mind. Then each label is
+        taken to be given with probability ``propensity`` where it is true, and probabilities and decisions are those of
+        the true labels. Labels that are unobserved (NaN) need no assumption.
+    propensity : float, sequence of k floats or "auto", default="auto"
+        Only with ``assume="missing"``: the probability, for all labels or per label, that a true label is given.
+        ``"auto"``: one for all labels, estimated in cross-validation; see docs/incomplete-labels.md.
     solver : {"brp", "svd"}, default="brp"
         Bilateral random projections, or exact singular vectors: see :func:`sdgs.decompose`.
     max_iter : int, default=100
@@ -146,6 +154,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         Training sweeps.
     huber_, gamma_ : float or None
         The weight of the residual and the kernel that are used.
+    propensity_ : ndarray of shape (n_labels,) or None
+        The propensities that are used; None with ``assume="negative"``.
     penalty_ : float
         The ridge penalty that is used; only with ``readout="ridge"``.
     read_from_ : tuple of str
@@ -227,6 +237,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         cv: Any = 3,
         scaling: str | None = "auto",
         encode: Any = "auto",
+        assume: str = "negative",
+        propensity: Any = "auto",
         solver: str = "brp",
         max_iter: int = 100,
         tol: float = 1e-2,
@@ -250,6 +262,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         self.cv = cv
         self.scaling = scaling
         self.encode = encode
+        self.assume = assume
+        self.propensity = propensity
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -265,6 +279,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         parameters = PipelineParameters(self.scaling, ranks, self.alpha, huber, gamma)  # type: ignore[arg-type]
         scalings = suitable_scalings(samples.column_statistics) if self.scaling == "auto" else ()
         if self.readout == "norm":
+            if self.assume == "missing":
+                raise ValueError('assume="missing" needs readout="ridge", which has probabilities.')
             if scalings:
                 parameters = replace(parameters, scaling=scalings[0])
             with self._task.part("learn", share=1.0):

@@ -69,7 +69,9 @@ class SDGSClassifierCV(SDGSModel):
     n_landmarks : int or "auto", default="auto"
         Maximum number of landmarks of a kernel. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000], for
         large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
-    residual_size, encode, metric, decision, at_least_one, cv, solver, max_iter, tol, random_state, n_jobs
+    residual_size, encode, assume, propensity, metric, decision, at_least_one, cv, solver, max_iter, tol
+        As for :class:`SDGSClassifier`.
+    random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, one line per candidate on standard error.
@@ -115,6 +117,8 @@ class SDGSClassifierCV(SDGSModel):
         penalties: float | Sequence[float] = defaults.PENALTIES,
         scaling: str | None = "auto",
         encode: Any = "auto",
+        assume: str = "negative",
+        propensity: Any = "auto",
         n_averaged: int = 3,
         budget: float | None = 10,
         time_limit: float | None = None,
@@ -140,6 +144,8 @@ class SDGSClassifierCV(SDGSModel):
         self.penalties = penalties
         self.scaling = scaling
         self.encode = encode
+        self.assume = assume
+        self.propensity = propensity
         self.n_averaged = n_averaged
         self.budget = budget
         self.time_limit = time_limit

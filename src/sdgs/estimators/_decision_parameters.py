@@ -31,11 +31,14 @@ def check_thresholds(decision: Any, n_labels: int) -> None:
         raise ValueError(f"decision must be one threshold, or one for each of the {n_labels} labels.")
 
 
-def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any) -> bool:
-    """Whether each sample gets a label; with "auto" if each training sample has one, except for the Hamming loss."""
+def resolve_at_least_one(at_least_one: Any, metric: str, labels: Any, *, assume: str = "negative") -> bool:
+    """Whether each sample gets a label; with "auto" if each training sample has one, except for the Hamming loss.
+
+    If labels that are not given may be missing, no sample is known to have none.
+    """
     if at_least_one != "auto":
         return bool(at_least_one)
-    return metric != "hamming_loss" and all_may_have_labels(labels)
+    return metric != "hamming_loss" and (assume == "missing" or all_may_have_labels(labels))
 
 
 def all_may_have_labels(labels: Any) -> bool:

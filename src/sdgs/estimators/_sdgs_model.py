@@ -22,6 +22,7 @@ from sdgs._utils._validation import (
     check_n_jobs,
     check_seed,
 )
+from sdgs.estimators._assumed_labels import check_assumption, given_propensity
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import WeightedClassifier, lazy_for_distributed, reads_by_ridge
 from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
@@ -32,12 +33,15 @@ from sdgs.readout._calibration import fit_calibration, label_probabilities
 from sdgs.readout._decision import Decision, make_decision
 from sdgs.readout._features import needs_cleaning
 from sdgs.readout._out_of_fold import OutOfFold
-from sdgs.readout._parameters import DecompositionOptions
+from sdgs.readout._parameters import DecompositionOptions, PipelineParameters
 from sdgs.readout._pipeline import FittedPipeline, ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
-from sdgs.readout._scaling import SCALINGS
+from sdgs.readout._scaling import SCALINGS, suitable_scalings
 from sdgs.selection._candidate import CVResult
+from sdgs.selection._candidate_evaluator import CandidateEvaluator
+from sdgs.selection._defaults import PENALTIES, PROPENSITY_ROWS, START_ALPHA, START_RANK
 from sdgs.selection._folds import check_cv, restrict_splits, splits_of
+from sdgs.selection._propensity import estimate_propensity
 
 ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducing the paper
 
@@ -62,10 +66,13 @@ class SDGSModel(
     _progress: Listener | None = None
     _task: Task
     _pipelines: list[FittedPipeline]
+    propensity_: NDArray[np.float64] | None = None
     _splits: Any = None  # during a fit: the number of folds, or their rows
     readout = "ridge"
 
     scaling: str | None
+    assume: str
+    propensity: Any
     residual_size: int | float
     n_landmarks: int | str
     metric: str
@@ -103,10 +110,14 @@ class SDGSModel(
         self._out_of_fold = None
         labels = labels.tocsr()
         self._splits = splits_of(self.cv, X, known_positives(labels))
-        kept = None if sample_weight is None else np.flatnonzero(sample_weight)
-        samples = X if isinstance(X, Samples) else ArraySamples(X, None, sample_weight)
+        samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
+        kept = None
+        if sample_weight is not None:
+            samples = samples.weighted(sample_weight)
+            if isinstance(samples, ArraySamples) and not sample_weight.all():
+                kept = np.flatnonzero(sample_weight)
         try:
-            if kept is None or kept.size == samples.shape[0]:
+            if kept is None:
                 self._fit_samples(samples, labels)
             else:  # rows are counted as in X again below
                 if not isinstance(self._splits, int):
@@ -141,11 +152,23 @@ class SDGSModel(
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
-        decision = Decision(self.metric, resolve_at_least_one(self.at_least_one, self.metric, labels))
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels, assume=self.assume)
+        decision = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
         splits = self.cv if self._splits is None else self._splits
-        return ReadoutContext(
-            options, mostly_zero, Decision(self.metric, top=1) if self._is_multiclass else decision, splits
-        )
+        context = ReadoutContext(options, mostly_zero, decision, splits)
+        self.propensity_ = None
+        if self.assume == "missing" and self.readout == "ridge" and not self._is_multiclass:
+            self.propensity_ = self._resolve_propensity(samples, labels, context)
+        return replace(context, propensity=self.propensity_)
+
+    def _resolve_propensity(self, samples: Samples, labels: Any, context: ReadoutContext) -> NDArray[np.float64]:
+        """The given propensities, or an estimate that is the same for all labels."""
+        if not isinstance(self.propensity, str):
+            return given_propensity(self.propensity, labels.shape[1])
+        scaling = suitable_scalings(samples.column_statistics)[0] if self.scaling == "auto" else self.scaling
+        parameters = PipelineParameters(scaling, START_RANK, START_ALPHA)
+        evaluator = CandidateEvaluator(samples, labels, context, PENALTIES, PROPENSITY_ROWS)
+        return np.full(labels.shape[1], estimate_propensity(evaluator, parameters))
 
     def _max_landmarks(self, samples: Samples) -> int | str:  # noqa: ARG002
         """What :func:`sdgs.readout._landmark_kernel.landmark_number` takes."""
@@ -162,7 +185,7 @@ class SDGSModel(
         rows = results[0].rows
         Y, sample_weight = labels[rows].toarray().astype(np.float64), samples.weights_of(rows)
         scores = np.mean([result.scores for result in results], axis=0)
-        self._calibration = fit_calibration(scores, Y, sample_weight=sample_weight)
+        self._calibration = fit_calibration(scores, Y, sample_weight=sample_weight, propensity=context.propensity)
         log_odds = self._calibration.log_odds(scores)
         self._out_of_fold = OutOfFold(self._probabilities(log_odds).astype(np.float32), rows)
         self._decision = make_decision(
@@ -170,7 +193,7 @@ class SDGSModel(
             self.metric,
             expit(log_odds),
             Y,
-            at_least_one=resolve_at_least_one(self.at_least_one, self.metric, labels),
+            at_least_one=context.decision.at_least_one,
             one_per_sample=self._is_multiclass,
         )
         self.penalty_, self.read_from_ = results[0].choice.penalty, results[0].choice.read_from
@@ -242,6 +265,7 @@ class SDGSModel(
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
         self._check_encode()
+        check_assumption(self.assume, self.propensity)
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))

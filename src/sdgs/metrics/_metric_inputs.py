@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_array
 
+from sdgs._utils import _sample_weight
 from sdgs._utils._array_api import is_dispatched, to_host
 from sdgs._utils._label_collections import align_label_lists, has_label_lists
 from sdgs._utils._validation import check_labels
@@ -96,16 +97,9 @@ def check_probabilities(Y_true: Any, probabilities: Any) -> tuple[NDArray[np.boo
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Floats:
-    """One weight per sample."""
-    if sample_weight is None:
-        return np.ones(n)
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,) or weights.min() < 0 or weights.sum() <= 0:
-        raise ValueError(
-            f"sample_weight must hold one number >= 0 for each of the {n} samples, and not only zeros; its shape is "
-            f"{weights.shape}."
-        )
-    return np.asarray(weights)
+    """One weight per sample, by default 1."""
+    weights = _sample_weight.check_sample_weight(sample_weight, n)
+    return np.ones(n) if weights is None else weights
 
 
 def check_fill_value(value: Any, name: str) -> float:

@@ -41,9 +41,10 @@ def fit_calibration(
     max_scores: int = MAX_CALIBRATION_SCORES,
     *,
     sample_weight: NDArray[np.float64] | None = None,
+    propensity: NDArray[np.float64] | None = None,
 ) -> Calibration:
     """Fit the probabilities of all labels together, to cross-fitted scores (n, k): see :func:`fit_calibrations`."""
-    return fit_calibrations([scores], Y, max_scores, sample_weight=sample_weight)[0]
+    return fit_calibrations([scores], Y, max_scores, sample_weight=sample_weight, propensity=propensity)[0]
 
 
 def fit_calibrations(
@@ -54,10 +55,13 @@ def fit_calibrations(
     max_change: float = MAX_LAST_CHANGE,
     starts: Starts | None = None,
     sample_weight: NDArray[np.float64] | None = None,
+    propensity: NDArray[np.float64] | None = None,
 ) -> list[Calibration]:
     """Calibrations of several candidates for the scores (n, k) of the same labels.
 
-    Labels that are NaN are left out.
+    Labels that are NaN are left out. With a ``propensity`` (k,), the probability that a label is given where it is
+    true, the labels Y are replaced by Y / propensity: these have the same expectation as all true labels, and so has
+    the log loss, which is linear in the labels.
 
     Most labels have too few samples for a calibration of their own, and one for all labels is wrong for rare ones. So
     slope and offset are linear in the log-odds of a label's frequency: four coefficients. If that gives some label a
@@ -71,6 +75,8 @@ def fit_calibrations(
     """
     n, k = Y.shape
     counts, totals = label_counts(Y, sample_weight)
+    if propensity is not None:
+        counts = np.minimum(counts / propensity, totals)
     frequency = (counts + 1) / (totals + 2)  # Laplace's rule keeps the log-odds finite
     log_odds = np.log(frequency / (1 - frequency))
     rows = evenly_spaced_rows(n, k, max_scores)
@@ -80,6 +86,7 @@ def fit_calibrations(
     if counted.all() or not counted.any():
         return [Calibration(np.zeros(k), log_odds)] * len(candidates)
     starts = {} if starts is None else starts
+    target = target if propensity is None else np.divide(target, propensity[:, None])
     return [
         _fit_coefficients(to_host(scores[rows, :]), target, log_odds, starts, max_change, weights)
         for scores in candidates
@@ -107,7 +114,7 @@ def _entry_weights(Y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -
 
 def _fit_coefficients(
     scores: Any,
-    target: NDArray[np.bool_],
+    target: NDArray[np.bool_ | np.float64],
     log_odds: NDArray[np.float64],
     starts: Starts,
     max_change: float,

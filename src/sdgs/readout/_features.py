@@ -234,7 +234,7 @@ class ReadoutFeatures:
         blocks = self._transform(some.X, n_jobs, some.norms)
         n_selected = max(max_columns - n_landmarks, int(MIN_SHARE_BESIDE_KERNEL * max_columns))
         expected = expected_labels(labels[rows], some.sample_weight)
-        columns = most_relevant_columns(blocks[self.kernel is not None :], expected, n_selected)
+        columns = most_relevant_columns(blocks[self.kernel is not None :], expected, n_selected, some.sample_weight)
         if columns is None:
             return self
         return replace(self, columns=np.concatenate([np.arange(n_landmarks), n_landmarks + columns]))
@@ -280,9 +280,7 @@ def fit_features(
         return cache[key]
 
     ranks = parameters.n_components
-    decomposition = cached(
-        (parameters.scaling, ranks), lambda: decompose_samples(samples.X, labels, parameters, options)
-    )
+    decomposition = cached((parameters.scaling, ranks), lambda: decompose_samples(samples, labels, parameters, options))
     features = ReadoutFeatures(parameters, decomposition, None, samples.shape[1], labels.shape[1])
     if parameters.gamma is not None:
         cleaned_by = None
@@ -309,17 +307,19 @@ def _fit_kernel(features: ReadoutFeatures, samples: Samples, options: Decomposit
         ~np.isnan(to_host(X)) if has_missing(X) and not issparse(X) else None,
         lambda X: features.clean(X, options.n_jobs),
         options.n_jobs,
+        sample_weight=samples.sample_weight,
     )
 
 
 def decompose_samples(
-    X: Any, labels: Any, parameters: PipelineParameters, options: DecompositionOptions
+    samples: Samples, labels: Any, parameters: PipelineParameters, options: DecompositionOptions
 ) -> Decomposition:
     """The decomposition of scaled samples."""
     return decompose(
-        X,
+        samples.X,
         known_positives(labels),
-        n_components=_proper_ranks(parameters.n_components, X.shape[1]),
+        sample_weight=samples.sample_weight,
+        n_components=_proper_ranks(parameters.n_components, samples.shape[1]),
         residual_size=options.residual_size,
         solver=options.solver,  # type: ignore[arg-type]  # checked by decompose
         max_iter=options.max_iter,

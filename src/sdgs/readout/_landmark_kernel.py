@@ -86,6 +86,7 @@ def fit_landmark_kernel(
     clean: Callable[[Any], Any] = lambda X: X,
     n_jobs: int | None = 1,
     *,
+    sample_weight: NDArray[np.float64] | None = None,
     max_spread_samples: int = defaults.MAX_SPREAD_SAMPLES,
 ) -> LandmarkKernel:
     """Draw landmarks from scaled samples, and fit weights and width.
@@ -102,6 +103,10 @@ def fit_landmark_kernel(
         Cleans the few samples that are needed.
     n_jobs : int or None
         Threads.
+    sample_weight : ndarray of shape (n,) or None
+        Standard deviations and mean distance are weighted: a sample counts as often as its weight says. The draw of
+        landmarks ignores weights, and a landmark is one column whatever its weight; so the result is that for repeated
+        samples only as far as the landmarks are the same.
     """
     order = np.random.default_rng(seed).permutation(X.shape[0])
     rows = np.sort(order[: n_landmarks if issparse(X) else max(n_landmarks, max_spread_samples)])
@@ -110,7 +115,11 @@ def fit_landmark_kernel(
     norms = None if norms is None else to_host(norms)[rows]
     weights = None
     if not issparse(X):
-        weights = _inverse_deviations(_in_units(X, norms, None), None if observed is None else observed[rows])
+        weights = _inverse_deviations(
+            _in_units(X, norms, None),
+            None if observed is None else observed[rows],
+            None if sample_weight is None else sample_weight[rows],
+        )
     landmark_rows = np.sort(order[:n_landmarks])
     drawn = np.searchsorted(rows, landmark_rows)
     landmarks = X[drawn, :]
@@ -121,8 +130,10 @@ def fit_landmark_kernel(
     else:
         on_device = to_device_of(landmarks.astype(np.float64), original)
         distances = to_host(_manhattan_on_device(on_device, on_device))
-    some = distances[: defaults.MAX_DISTANCE_LANDMARKS, : defaults.MAX_DISTANCE_LANDMARKS]
-    mean_distance = float(some.sum()) / max(some.size - len(some), 1)
+    some = slice(defaults.MAX_DISTANCE_LANDMARKS)
+    mean_distance = _mean_distance(
+        distances[some, some], None if sample_weight is None else sample_weight[landmark_rows[some]]
+    )
     if mean_distance > 0 and np.isfinite(gamma / mean_distance):
         gamma = gamma / mean_distance
     return LandmarkKernel(gamma, weights, landmarks, landmark_rows, _with_jitter(np.exp(-gamma * distances)))
@@ -163,14 +174,39 @@ def _clip(X: Any, bound: float) -> Any:
     return xp.where(xp.isnan(X), limit, xp.minimum(xp.maximum(X, -limit), limit))
 
 
-def _inverse_deviations(X: Array, observed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+def _mean_distance(distances: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """The mean distance between two samples, given those between all; with weights between two of the repeated samples.
+
+    Copies of a sample have distance 0. Where all weights are small, as if they sum to 1, they count as if their mean
+    was 1.
+    """
+    if weight is None:
+        return float(distances.sum()) / max(distances.size - len(distances), 1)
+    total = weight.sum()
+    n = max(float(total), float(np.count_nonzero(weight)))
+    share = weight / total if total > 0 else weight
+    return float(share @ distances @ share) * n / max(n - 1, 1)
+
+
+def _inverse_deviations(
+    X: Array, observed: NDArray[np.bool_] | None, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
     """One over the standard deviation of each feature; 0 for one that is constant up to rounding."""
     is_observed = np.ones(X.shape, dtype=bool) if observed is None else observed
+    if weight is not None:
+        is_observed = is_observed & (weight > 0)[:, None]
     largest = np.abs(X).max(axis=0, where=is_observed, initial=0).astype(np.float64)
-    count = np.maximum(is_observed.sum(axis=0), 1)
+
+    def sum_rows(A: Array) -> Array:
+        if weight is None:
+            return np.asarray(A.sum(axis=0, where=is_observed, dtype=np.float64))
+        return np.asarray(weight @ np.where(is_observed, A, 0))
+
+    count = is_observed.sum(axis=0) if weight is None else weight @ is_observed
+    count = np.where(count > 0, count, 1)
     relative = X / np.where(largest > 0, largest, 1)  # squares may overflow
-    mean = relative.sum(axis=0, where=is_observed, dtype=np.float64) / count
-    spread = np.sqrt(np.square(relative - mean).sum(axis=0, where=is_observed, dtype=np.float64) / count)
+    mean = sum_rows(relative) / count
+    spread = np.sqrt(sum_rows(np.square(relative - mean)) / count)
     deviation = largest * spread
     is_constant = (spread <= 10 * np.finfo(X.dtype).eps) | (deviation < np.finfo(np.float64).tiny)
     return np.where(is_constant, 0.0, 1 / np.where(is_constant, 1, deviation))

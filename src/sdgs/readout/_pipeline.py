@@ -65,12 +65,16 @@ class ReadoutContext:
         The decision that candidates are compared with; samples are weighted for its metric.
     splits : int or tuple of (training rows, test rows)
         The number of folds, or given splits.
+    propensity : ndarray of shape (k,) or None
+        The probability that a label is given where it is true; None for 1.
     """
 
     options: DecompositionOptions
     mostly_zero: bool
     decision: Decision
     splits: int | tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
+
+    propensity: NDArray[np.float64] | None = None
 
     @property
     def n_folds(self) -> int:

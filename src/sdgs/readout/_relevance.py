@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, dia_array, issparse
 
 from sdgs._utils._array_api import namespace, on_host, to_device_of, to_host
 from sdgs.selection._defaults import MIN_RELEVANCE, PENALTY_WEIGHT_POWER, RELEVANCE_PENALTY
@@ -16,24 +16,39 @@ _PRODUCT_ENTRIES = 1 << 23  # labels x columns whose products are held at a time
 
 
 def most_relevant_columns(
-    blocks: Sequence[Any], labels: Any, max_columns: int, *, product_entries: int = _PRODUCT_ENTRIES
+    blocks: Sequence[Any],
+    labels: Any,
+    max_columns: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    *,
+    product_entries: int = _PRODUCT_ENTRIES,
 ) -> NDArray[np.intp] | None:
     """The ``max_columns`` most relevant columns of feature blocks side by side, in order; None if that is all of them.
 
     The relevance of a column z is what a ridge regression on it alone explains of the labels (CSR):
     (z^T y)^2 / (z^T z + penalty), summed over labels, with z and y centred. Ranking by z^T z alone needs far more
-    columns for the same predictions.
+    columns for the same predictions. With weights a sample counts as often as its weight says.
     """
     if sum(block.shape[1] for block in blocks) <= max_columns:
         return None
-    explained = np.concatenate([_explained_by_column(block, labels, product_entries) for block in blocks])
+    explained = np.concatenate([explained_by_column(block, labels, sample_weight, product_entries) for block in blocks])
     return np.sort(np.argsort(-explained, kind="stable")[:max_columns])
 
 
-def _explained_by_column(block: Any, labels: Any, product_entries: int) -> NDArray[np.float64]:
+def explained_by_column(
+    block: Any,
+    labels: Any,
+    sample_weight: NDArray[np.float64] | None = None,
+    product_entries: int = _PRODUCT_ENTRIES,
+) -> NDArray[np.float64]:
+    """The relevance of each column of a feature block: see :func:`most_relevant_columns`."""
     n, n_labels = labels.shape
-    frequency = np.asarray(labels.mean(axis=0), dtype=np.float64).reshape(-1)
-    column_sums, square_sums = _column_sums(block)
+    if sample_weight is None:
+        frequency = np.asarray(labels.mean(axis=0), dtype=np.float64).reshape(-1)
+    else:
+        n, labels = sample_weight.sum(), csr_array(dia_array((sample_weight[None], 0), shape=(n, n)) @ labels)
+        frequency = np.asarray(labels.sum(axis=0), dtype=np.float64).reshape(-1) / n
+    column_sums, square_sums = _column_sums(block, sample_weight)
     mean = column_sums / n
     energy = square_sums - n * mean**2
     total = np.zeros(mean.size)
@@ -52,9 +67,16 @@ def _explained_by_column(block: Any, labels: Any, product_entries: int) -> NDArr
     return np.asarray(total / (np.maximum(energy, 0) + RELEVANCE_PENALTY))
 
 
-def _column_sums(block: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _column_sums(
+    block: Any, sample_weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums of the columns and of their squares, in float64."""
-    if on_host(block):
+    if sample_weight is not None:
+        if not on_host(block):
+            block = namespace(block).astype(block, namespace(block).float64)
+        weight = to_device_of(sample_weight, block)
+        sums = to_host(weight @ block), to_host(weight @ (block * block))
+    elif on_host(block):
         sums = block.sum(axis=0), (block * block).sum(axis=0)
     else:
         xp = namespace(block)

@@ -57,6 +57,10 @@ class Samples(ABC):
         """An array or a string that identifies the samples, for checkpoints."""
 
     @abstractmethod
+    def weighted(self, sample_weight: NDArray[np.float64]) -> "Samples":
+        """The same samples with weights."""
+
+    @abstractmethod
     def take(self, rows: Any) -> "ArraySamples":
         """Some rows, given by a slice or by ascending indices, in the memory of this process."""
 
@@ -102,12 +106,16 @@ class ArraySamples(Samples):
     @cached_property
     def column_statistics(self) -> ColumnStatistics:
         """Statistics of the columns."""
-        return column_statistics(self.X)
+        return column_statistics(self.X, self.sample_weight)
 
     @property
     def content(self) -> Any:
         """The array itself."""
         return self.X
+
+    def weighted(self, sample_weight: NDArray[np.float64]) -> "ArraySamples":
+        """The same samples with weights."""
+        return ArraySamples(self.X, self.norms, sample_weight)
 
     def take(self, rows: Any) -> "ArraySamples":
         """Some rows; all of them are not copied."""

@@ -118,7 +118,7 @@ def _standard_scaler(statistics: ColumnStatistics) -> StandardScaler:
         raise ValueError("X has columns whose variance overflows. Scale them down.")
     scaler = StandardScaler()
     scaler.mean_, scaler.var_, scaler.scale_, scaler.n_features_in_ = mean, variance, scale, mean.size
-    scaler.n_samples_seen_ = n if statistics.missing else np.int64(statistics.n_samples)
+    scaler.n_samples_seen_ = n if statistics.missing else np.asarray(statistics.n_samples)[()]
     return scaler
 
 
@@ -132,7 +132,7 @@ def suitable_scalings(statistics: ColumnStatistics) -> tuple[str, ...]:
     """
     if statistics.sparse:
         return ("rows",) if statistics.missing else ("idf", "rows")
-    if (statistics.negative / np.maximum(statistics.observed, 1)).max() > NEGATIVE_SHARE:
+    if (statistics.negative / np.where(statistics.observed > 0, statistics.observed, 1)).max() > NEGATIVE_SHARE:
         return ("columns",)
     if not statistics.finite_variance:
         return ("rows",)

@@ -58,7 +58,7 @@ class CandidateEvaluator:
         options = context.options
         self._fingerprint = ""
         if options.checkpoint is not None:
-            shared = replace(context, options=replace(options, n_jobs=None, checkpoint=None), splits=0)
+            shared = replace(context, options=replace(options, n_jobs=None, checkpoint=None), splits=0, propensity=None)
             splits = (context.splits,) if isinstance(context.splits, int) else tuple(chain(*context.splits))
             self._fingerprint = fingerprint(
                 samples.content,
@@ -68,6 +68,7 @@ class CandidateEvaluator:
                 labels.shape,
                 shared,
                 *splits,
+                context.propensity,
                 tuple(penalties),
                 max_samples,
             )
@@ -77,7 +78,7 @@ class CandidateEvaluator:
         self._Y = self._labels.toarray().astype(np.float64)
         self._folds = folds_of(context.splits, self.rows, options.seed, enough=enough_test_samples)
         test_weight = self._samples.weights_of(self._folds.test_rows)
-        self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision, test_weight)
+        self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision, test_weight, context.propensity)
         self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
         self._start = middle_penalty(penalties)
@@ -86,6 +87,11 @@ class CandidateEvaluator:
     def test_rows(self) -> Rows:
         """The samples that are predicted."""
         return self.rows[self._folds.test_rows]
+
+    @property
+    def test_labels(self) -> Array:
+        """Their labels (m, k), with NaN where they are unobserved."""
+        return self._scorer.Y
 
     def evaluate(
         self,

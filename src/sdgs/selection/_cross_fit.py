@@ -138,6 +138,7 @@ class Scorer:
     Y: Array
     decision: Decision
     sample_weight: NDArray[np.float64] | None = None
+    propensity: NDArray[np.float64] | None = None
 
     def value(self, scores: Any, starts: Starts) -> float:
         """The value of scores."""
@@ -162,6 +163,7 @@ class Scorer:
             max_change=max_change,
             starts=starts,
             sample_weight=weight,
+            propensity=self.propensity,
         )
         values = []
         for scores, calibration in zip(candidates, calibrations, strict=True):

@@ -82,6 +82,13 @@ OBSERVED_RIDGE_TOL = 1e-8  # of fitted values, which are near 0 and 1
 OBSERVED_RIDGE_TOL_COMPARISON = 1e-4  # the same where penalties are compared
 MAX_OBSERVED_STEPS = 200  # of conjugate gradients
 
+# --- Labels that are given for only some of the samples that have them -----------------------------------------------
+# Candidates for the propensity. Nine training sets, of whose labels a share was given: for 0.3 the estimates are 0.25
+# to 0.4, for 0.5 they are 0.4 to 0.7, for 0.8 they are 0.65 to 0.9, for 1 they are 0.85 to 1. A high quantile of the
+# probabilities of given labels (Elkan and Noto, 2008) is 0.12 to 0.64 for 0.3, and 0.3 to 0.85 for 0.5.
+PROPENSITIES = tuple(step / 20 for step in range(1, 21))
+PROPENSITY_ROWS = 3000  # samples that it is estimated from; budget
+
 # --- Cross-validation and search -------------------------------------------------------------------------------------
 MAX_CV_SAMPLES = 50_000  # that a penalty and a calibration are chosen on; budget
 MIN_CV_SAMPLES = 1000  # even if they have more scores than that; budget

@@ -54,7 +54,7 @@ def preview_scalings(
 
     def best_value(scaling: Scaling) -> float:
         scaled = scaling.transform(X)[0]
-        columns = most_relevant_columns([scaled], expected, max_columns)
+        columns = most_relevant_columns([scaled], expected, max_columns, weight)
         (Z,) = store_compactly(take_columns([scaled], columns))
         fit_fold = partial(_fit_fold, Z, Y, weight, mostly_zero, n_jobs)
         cross_fit = CrossFit(fit_fold, Y, folds, 1, n_jobs, sample_weight=weight)

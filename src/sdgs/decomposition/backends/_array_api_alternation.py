@@ -32,6 +32,7 @@ class _Batch:
     rows: Any  # (b, m), of R
     U: Any  # (b, m, r)
     C: Any  # (b, r, p)
+    weight: Any  # (b, m, 1), of the samples; None for 1
 
 
 class ArrayApiAlternation(AlternationState):
@@ -61,6 +62,10 @@ class ArrayApiAlternation(AlternationState):
         energy = np.concatenate(
             [to_host(_row_squares(xp.astype(block / self.scale, xp.float64))) for block in self._blocks(self.X)]
         )
+        self.sample_weight = None
+        if problem.sample_weight is not None:
+            energy *= problem.sample_weight
+            self.sample_weight = to_device_of(np.append(problem.sample_weight, 0), X)  # of the rows of R
         self.total = float(energy.sum())
         self.energies = [float(energy[omega].sum()) for omega in self.rows]
 
@@ -99,7 +104,15 @@ class ArrayApiAlternation(AlternationState):
                     to_device_of(rows, self.X),
                     self.xp.zeros((len(rows), max_rows, r), **options),
                     self.xp.zeros((len(rows), r, p), **options),
+                    self._weights_of(rows),
                 )
+
+    def _weights_of(self, rows: NDArray[np.int64]) -> Any:
+        """The weights of padded rows (b, m, 1)."""
+        if self.problem.sample_weight is None:
+            return None
+        weight = np.append(self.problem.sample_weight, 0).astype(self.dtype)
+        return to_device_of(weight[rows][:, :, None], self.X)
 
     def sweep(self) -> None:
         """Update every label, then the residual."""
@@ -134,18 +147,19 @@ class ArrayApiAlternation(AlternationState):
         parts, r = self._gather(batch), batch.C.shape[1]
         if self.problem.solver == "svd":
             N = self.xp.concat([N for _, N in parts()], axis=1)
+            N = N if batch.weight is None else N * self.xp.sqrt(batch.weight)
             Q = self._t(self.xp.linalg.svd(N, full_matrices=False)[2][:, :r, :])
         else:
-            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C) if A is None else A))
+            Q, _ = self.xp.linalg.qr(self._gram_times(parts, self._t(batch.C) if A is None else A, batch.weight))
             if A is not None and refines_random_start(self.problem.solver):
-                Y2 = self._gram_times(parts, Q)
+                Y2 = self._gram_times(parts, Q, batch.weight)
                 _, axes = self.xp.linalg.eigh(self._t(Q) @ Y2)
                 Q, _ = self.xp.linalg.qr(Y2 @ axes[:, :, axes.shape[2] - r :])
         self._project(batch, parts, Q)
 
     def _is_fused(self, r: int) -> bool:
-        """Whether the steps of labels of this rank are compiled."""
-        is_default = self.problem.solver == "brp"
+        """Whether the steps of labels of this rank are compiled, which is for samples without weights."""
+        is_default = self.problem.solver == "brp" and self.sample_weight is None
         return is_default and self._fused is not None and bool(self._fused.supports(r, self.X.shape[1]))
 
     def _gaussian_matrices(self, batch: _Batch) -> Array:
@@ -180,9 +194,11 @@ class ArrayApiAlternation(AlternationState):
         rows = self.xp.reshape(batch.rows[:, part], (-1,))
         self.R = put(self.R, rows, self.xp.reshape(N, (rows.shape[0], N.shape[2])))
 
-    def _gram_times(self, parts: _Parts, A: Any) -> Any:
-        """Y2 = N^T (N A)."""
-        return reduce(add, (self._t(N) @ (N @ A) for _, N in parts()))
+    def _gram_times(self, parts: _Parts, A: Any, weight: Any) -> Any:
+        """Y2 = N^T diag(w) (N A)."""
+        if weight is None:
+            return reduce(add, (self._t(N) @ (N @ A) for _, N in parts()))
+        return reduce(add, (self._t(N) @ (N @ A * weight[:, part, :]) for part, N in parts()))
 
     def _project(self, batch: _Batch, parts: _Parts, Q: Any) -> None:
         """L^i := N Q Q^T."""
@@ -197,12 +213,15 @@ class ArrayApiAlternation(AlternationState):
         zeros = self.xp.zeros((self.missing.shape[0],), dtype=self.X.dtype, device=device(self.X))
         self.R = self.xp.reshape(put(self.xp.reshape(self.R, (-1,)), self.missing, zeros), self.R.shape)
         self.R, self.S_indices, self.S_values = update_residual(
-            self.R, self.S_indices, self.S_values, self.problem.K, self.scan_entries
+            self.R, self.S_indices, self.S_values, self.problem.K, self.scan_entries, self.sample_weight
         )
 
     def error(self) -> float:
         """``||R||_F^2``, in the unit scale."""
-        return sum(float(self.xp.sum(_row_squares(block))) for block in self._blocks(self.R))
+        if self.sample_weight is None:
+            return sum(float(self.xp.sum(_row_squares(block))) for block in self._blocks(self.R))
+        squares = self.xp.concat([_row_squares(block) for block in self._blocks(self.R)])
+        return float(self.xp.sum(squares * self.sample_weight))
 
     def _blocks(self, A: Any) -> Iterator[Any]:
         for part in slices(A.shape[0], max(1, self.scan_entries // A.shape[1])):

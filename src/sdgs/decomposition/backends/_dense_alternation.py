@@ -43,12 +43,16 @@ class DenseAlternation(Alternation):
         """``||R||_F^2``, in the unit scale."""
         chunks = self._row_chunks(self.R.shape[0])
         rows = self.threads.map(lambda chunk: np.einsum("ij,ij->i", self.R[chunk], self.R[chunk]), chunks)
-        return float(np.concatenate([np.zeros(0), *rows]).sum())  # rows in the precision of X, their sum in float64
+        squares = np.concatenate([np.zeros(0), *rows])  # rows in the precision of X, their sum in float64
+        weight = self.problem.sample_weight
+        return float(squares.sum() if weight is None else weight @ squares)
 
     def residual_step(self) -> None:
         """Update S with all else fixed."""
         self.R.reshape(-1)[self.missing] = 0.0
-        self.R, self.S_indices, self.S_values = update_residual(self.R, self.S_indices, self.S_values, self.problem.K)
+        self.R, self.S_indices, self.S_values = update_residual(
+            self.R, self.S_indices, self.S_values, self.problem.K, weight=self.problem.sample_weight
+        )
 
     def label_step(self, i: int) -> None:
         """Update L^i with all else fixed: with one copy of the label's rows if they fit in one block."""
@@ -58,7 +62,8 @@ class DenseAlternation(Alternation):
             return
         N = self.R.take(omega, axis=0)
         N += self.U[i] @ self.C[i] if self.sweeps else self._start(omega)
-        Q = self.bilateral_basis(i, partial(_gram_times, N, self.C[i].T))
+        weight = None if self.weight is None else self.weight[omega, None]
+        Q = self.bilateral_basis(i, partial(_gram_times, N, weight, self.C[i].T))
         self.U[i], self.C[i] = N @ Q, np.ascontiguousarray(Q.T)
         N -= self.U[i] @ self.C[i]
         self.R[omega] = N
@@ -76,6 +81,8 @@ class DenseAlternation(Alternation):
             Y2t, Y1t_U = np.zeros(A.T.shape), np.zeros(CA.T.shape)
             for block, N in self._blocks(omega, chunk):
                 Y1 = N @ A + U[block] @ CA
+                if self.weight is not None:
+                    Y1 *= self.weight[omega[block], None]
                 Y2t += Y1.T @ N
                 Y1t_U += Y1.T @ U[block]
             return Y2t, Y1t_U
@@ -147,6 +154,9 @@ class DenseAlternation(Alternation):
         return start
 
 
-def _gram_times(N: Array, last: Array, A: Array | None = None) -> Array:
-    """N^T (N A) in float64, in the column-major order that LAPACK expects. A is by default the ``last`` subspace."""
-    return ((N @ (last if A is None else A)).T @ N).T.astype(np.float64, copy=False)
+def _gram_times(N: Array, weight: Array | None, last: Array, A: Array | None = None) -> Array:
+    """N^T diag(w) (N A) in float64, in the column-major order of LAPACK. A is by default the ``last`` subspace."""
+    Y1 = N @ (last if A is None else A)
+    if weight is not None:
+        Y1 *= weight
+    return (Y1.T @ N).T.astype(np.float64, copy=False)

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sdgs.decomposition._alternation import Alternation
-from sdgs.decomposition._block_updates import Array, Indices, largest_entries, largest_indices, slices
+from sdgs.decomposition._block_updates import (
+    Array,
+    Indices,
+    largest_entries,
+    largest_weighted_entries,
+    slices,
+    weighted_energy,
+)
 from sdgs.decomposition._label_rows import cooccurring_labels
 
 _MIN_MAGNITUDE = 1e-30  # entries of W C below it are rounding
@@ -152,15 +159,19 @@ class SparseAlternation(Alternation):
     def error(self) -> float:
         """``||R||_F^2`` in the unit scale: ||X - S||^2 - 2 <X - S, W C> + ||W C||^2.
 
-        Accurate to the rounding of ||X||^2.
+        Accurate to the rounding of ||X||^2. With weights the first two terms and the last one are sums over rows.
         """
+        weight = self.problem.sample_weight
         assert self.sweeps == 0 or not self._V.size or np.ptp(self._V) == 0
         Ct = np.ascontiguousarray(self._C.T)
 
         def block_error(block: slice) -> float:
             difference = self.X[block] * (1 / self.scale) - self._S[block]
             low_rank = self._reconstruction_at(difference, self._W[block], Ct)
-            return float(((difference.data.astype(np.float64) - 2 * low_rank) * difference.data).sum())
+            terms = (difference.data.astype(np.float64) - 2 * low_rank) * difference.data
+            return float(
+                terms.sum() if weight is None else np.repeat(weight[block], np.diff(difference.indptr)) @ terms
+            )
 
         total = sum(self.threads.map(block_error, slices(self.X.shape[0], self.block_rows)), 0.0)
         for i, omega in enumerate(self.rows):
@@ -169,7 +180,8 @@ class SparseAlternation(Alternation):
                 products = self._products_with_label(i, C, used)
                 W = self._W[omega]
                 WCCt = csr_array((W.data, slots[W.indices], W.indptr), shape=(omega.size, len(C))) @ products
-                total += float((WCCt.astype(np.float64) * self.U[i]).sum())
+                products_with_U = WCCt.astype(np.float64) * self.U[i]
+                total += float(products_with_U.sum() if weight is None else (weight[omega] @ products_with_U).sum())
         return max(total, 0.0)
 
     def _products_with_label(self, i: int, C: Array, used: Any) -> Array:
@@ -185,6 +197,8 @@ class SparseAlternation(Alternation):
         C, slots, used = self._other_components(i)
         CA = self._products_with_label(i, C, used) if A is None else self._product(C, A)
         Y1 = self._times(i, self.C[i].T if A is None else A, slots, CA)
+        if self.weight is not None:
+            Y1 *= self.weight[self.rows[i], None]
         return self._transposed_times(i, Y1, slots, C)
 
     def label_matrix(self, i: int) -> Array:
@@ -225,18 +239,39 @@ class SparseAlternation(Alternation):
         ||U_i row|| ||C^i column|| times the number of labels does. Only few columns of a component satisfy this.
         """
         indices, values = self.residual_candidates()
-        chosen = largest_indices(np.abs(values), self.problem.K)
+        if self.problem.sample_weight is not None:
+            self._weighted_residual_step(indices, values)
+            return
+        chosen, _ = self.largest_candidates(indices, values)
         chosen = chosen[np.argsort(indices[chosen])]
         self.put_residual(indices[chosen], values[chosen])
+
+    def _weighted_residual_step(self, indices: Indices, values: Array) -> None:
+        """The largest candidates that fit into K, or the entries of the last sweep if those are better."""
+        order = np.argsort(indices)
+        chosen = order[self.largest_candidates(indices[order], values[order])[0]]
+        largest, last = (indices[chosen], values[chosen]), (self.S_indices, self.values_at_residual())
+        self.put_residual(*max((largest, last), key=lambda S: weighted_energy(S[1], self.problem.costs(S[0]))))
+
+    def values_at_residual(self) -> Array:
+        """X - W C at the entries of S."""
+        X, p = self.X, self.X.shape[1]
+        entries = csr_array((self.S_values, (self.S_indices // p, self.S_indices % p)), shape=X.shape)
+        rows = np.flatnonzero(np.diff(entries.indptr))
+        stored = X[rows]
+        flat = np.append(np.repeat(rows, np.diff(stored.indptr)) * p + stored.indices, -1)
+        position = np.searchsorted(flat[:-1], self.S_indices)
+        values = np.where(flat[position] == self.S_indices, np.append(stored.data, 0)[position], 0) * (1 / self.scale)
+        low_rank = self._reconstruction_at(entries, self._W, np.ascontiguousarray(self._C.T))
+        return np.asarray(values - low_rank, dtype=X.dtype)
 
     def residual_candidates(self) -> tuple[Indices, Array]:
         """(flat index, X - W C) of some entries that include the K largest."""
         if self.sweeps == 0:
             self._V[:] = 1 / self.scale
-        indices, values, self._S_at_missing = self._largest_stored()
+        indices, values, floor = self._largest_stored()
         if self.problem.K == 0:
             return indices, values
-        floor = float(np.abs(values).min()) if values.size == self.problem.K else 0.0
         unstored, low_rank = self._unstored_candidates(floor)
         return np.concatenate([indices, unstored]), np.concatenate([values, -low_rank])
 
@@ -252,13 +287,21 @@ class SparseAlternation(Alternation):
         self._S_at_missing = self._error_at_stored()[self.missing]
         self._store_residual()
 
-    def _largest_stored(self) -> tuple[Indices, Array, Array]:
-        """(flat index, X - W C) of the K largest among the stored entries of X; and X - W C at missing entries."""
-        error = self._error_at_stored()
-        error_at_missing = error[self.missing]
+    def _largest_stored(self) -> tuple[Indices, Array, float]:
+        """(flat index, X - W C) of the K largest among the stored entries of X, and a magnitude that the K largest of
+        all reach; sets S at missing entries.
+        """
+        error, K = self._error_at_stored(), self.problem.K
+        self._S_at_missing = error[self.missing]
         error[self.missing] = 0
-        largest = largest_entries(error, self.problem.K)
-        return self._flat_indices(largest), error[largest], error_at_missing
+        if self.problem.sample_weight is not None:
+            largest, floor = largest_weighted_entries(
+                error, K, lambda stored: self.problem.costs(self._flat_indices(stored))
+            )
+            return self._flat_indices(largest), error[largest], floor
+        largest = largest_entries(error, int(K))
+        floor = float(np.abs(error[largest]).min()) if largest.size == K > 0 else 0.0
+        return self._flat_indices(largest), error[largest], floor
 
     def _error_at_stored(self) -> Array:
         """X - W C at the stored entries of X."""
@@ -308,9 +351,8 @@ class SparseAlternation(Alternation):
                 indices, first = np.unique(np.append(indices, (row * p + column)[~stored]), return_index=True)
                 values = np.append(values, low_rank[i, j][~stored])[first]
                 if indices.size > 4 * self.problem.K + self.block_entries:
-                    largest = largest_indices(np.abs(values), self.problem.K)
-                    indices, values = indices[largest], values[largest]
-                    floor = max(floor, float(np.abs(values).min()))
+                    largest, reached = self.largest_candidates(indices, values)
+                    indices, values, floor = indices[largest], values[largest], max(floor, reached)
         return indices, values
 
     def _bound_candidates(self, floor: float) -> list[tuple[Indices, Indices]]:

@@ -1,0 +1,28 @@
+"""``assume`` and ``propensity``: what it means that a label is not given."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdgs._utils._validation import check_choice, check_number
+
+
+def check_assumption(assume: Any, propensity: Any) -> None:
+    """Reject invalid values, as far as they can be recognised without the labels."""
+    check_choice(assume, "assume", ("negative", "missing"))
+    if isinstance(propensity, str):
+        check_choice(propensity, "propensity", ("auto",))
+        return
+    if assume != "missing":
+        raise ValueError('propensity needs assume="missing": otherwise labels that are not given are negative.')
+    for value in np.ravel(propensity):
+        if check_number(value, "propensity", positive=True) > 1:
+            raise ValueError(f"propensity must be a probability, got {value!r}.")
+
+
+def given_propensity(propensity: Any, n_labels: int) -> NDArray[np.float64]:
+    """One propensity per label."""
+    if np.shape(propensity) not in ((), (n_labels,)):
+        raise ValueError(f"propensity must be one number, or one for each of the {n_labels} labels.")
+    return np.array(np.broadcast_to(propensity, n_labels), dtype=np.float64)
