@@ -274,6 +274,17 @@ def test_tables_are_encoded_by_the_encoder_of_the_fit():
     assert evaluate(y, estimator.predict(X))["f1"] > 0.8
 
 
+@pytest.mark.parametrize("propensity", [0.7, "auto"])
+def test_labels_that_may_be_missing_are_assumed_to_be_so_in_updates(propensity):
+    Y = DATA.Y * (np.random.default_rng(0).random(DATA.Y.shape) < 0.7)
+    options = {"assume": "missing", "propensity": propensity}
+    estimator = model(keep_samples=0, **options).fit(DATA.X[:200], Y[:200]).update(DATA.X[200:], Y[200:])
+    np.testing.assert_array_equal(estimator.propensity_, estimator._kept.propensity)
+    negative = model(keep_samples=0).fit(DATA.X[:200], Y[:200]).update(DATA.X[200:], Y[200:])
+    ratio = estimator.predict_proba(DATA.X).mean() / negative.predict_proba(DATA.X).mean()
+    assert ratio == pytest.approx(1 / estimator.propensity_.mean(), abs=0.15)
+
+
 @pytest.mark.array_api
 def test_arrays_of_other_libraries(elsewhere):
     estimator = model(keep_samples=0).fit(elsewhere(DATA.X[:200]), elsewhere(DATA.Y[:200]))

@@ -152,7 +152,7 @@ class UpdatingMixin:
                 UserWarning,
                 stacklevel=6,
             )
-        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, new.labels)
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, new.labels, assume=self.assume)
         if self.at_least_one == "auto":
             at_least_one = at_least_one and self._decision.at_least_one
         penalties = PENALTIES if self.penalty_ in PENALTIES and self.penalty == "auto" else (self.penalty_,)
@@ -165,7 +165,8 @@ class UpdatingMixin:
             raise too_large_for_model("their squares overflow")
         scored = sums.scored
         scores, Y = scored.scores.astype(np.float64), scored.labels.toarray().astype(np.float64)
-        calibration = fit_calibration(scores, Y, sample_weight=scored.sample_weight)
+        calibration = fit_calibration(scores, Y, sample_weight=scored.sample_weight, propensity=sums.propensity)
+        self.propensity_ = sums.propensity
         self._decision = make_decision(
             self.decision,
             self.metric,
@@ -214,14 +215,8 @@ class UpdatingMixin:
         scored = ScoredSamples(
             result.scores.astype(np.float32), labels[result.rows], samples.shape[0], samples.weights_of(result.rows)
         )
-        self._kept = sum_samples(
-            self._pipelines[0],
-            KeptSamples(to_host(samples.X), labels, samples.sample_weight),
-            scored,
-            mostly_zero=context.mostly_zero,
-            metric=context.decision.metric,
-            n_jobs=context.options.n_jobs,
-        )
+        kept = KeptSamples(to_host(samples.X), labels, samples.sample_weight)
+        self._kept = sum_samples(self._pipelines[0], kept, scored, context)
 
     def _check_keep_samples(self: Any) -> None:
         if self.keep_samples is not None:

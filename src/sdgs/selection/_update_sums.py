@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sdgs.readout._decision import Decision
 from sdgs.readout._moments import Moments, accumulate, merge_moments
-from sdgs.readout._pipeline import FittedPipeline
+from sdgs.readout._pipeline import FittedPipeline, ReadoutContext
 from sdgs.readout._ridge import PrimalRidge
 from sdgs.readout._sample_sums import KeptSamples, SampleSums, ScoredSamples, SizeWeights, fit_size_weights, packed
 from sdgs.selection import _defaults as defaults
@@ -45,14 +45,13 @@ def sum_samples(
     pipeline: FittedPipeline,
     samples: KeptSamples,
     scored: ScoredSamples,
-    *,
-    mostly_zero: bool,
-    metric: str,
-    n_jobs: int | None,
+    context: ReadoutContext,
 ) -> SampleSums:
     """The sums over the samples that a pipeline was fitted to."""
-    X, labels = samples.X, samples.labels
-    size_weights = fit_size_weights(labels, metric, samples.sample_weight) if mostly_zero else None
+    X, labels, n_jobs = samples.X, samples.labels, context.options.n_jobs
+    size_weights = None
+    if context.mostly_zero:
+        size_weights = fit_size_weights(labels, context.decision.metric, samples.sample_weight)
     weight = _weights(size_weights, samples)
     m = accumulate(None, _features(pipeline, X, n_jobs), labels, weight, n_jobs).moments()
     return SampleSums(
@@ -62,11 +61,12 @@ def sum_samples(
         Y_mean=m.Y_mean,
         weight=float(m.weight),
         n_samples=labels.shape[0],
-        weighs_columns=mostly_zero,
+        weighs_columns=context.mostly_zero,
         size_weights=size_weights,
         scored=scored,
         penalty_gains=np.zeros(2),
         n_compared=0,
+        propensity=context.propensity,
     )
 
 
@@ -105,7 +105,7 @@ def add_samples(
     scored = sums.scored.add(candidates[position], scored_labels, scored_weight)
     sums = replace(sums, n_samples=sums.n_samples + n, scored=scored)
     if len(candidates) > 1:
-        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight)
+        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight, sums.propensity)
         values = dict(zip(candidates, scorer.quick_values(list(candidates.values()), {}), strict=True))
         sums, position = _choose_neighbour(sums, values, position, scored_rows.size)
     moments = merge_moments([moments, moments_of(scored_rows)])
