@@ -14,7 +14,7 @@ nox.options.sessions = ["lowest", "newest"]
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)  # those of the classifiers
-EXTRAS = ("", "plot", "report", "parquet", "excel", "dask")  # those for users; "" is none
+EXTRAS = ("", "plot", "report", "parquet", "excel", "dask", "export")  # those for users; "" is none
 
 
 def run_tests(session):

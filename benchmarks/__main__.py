@@ -19,7 +19,7 @@ from benchmarks._measure import describe_environment
 from benchmarks._plots import draw_plots
 from benchmarks._report import Report
 
-SUBJECTS = ("start_up", "fit", "training", "coding", "whole_task", "growth", "methods", "scale", "splits")
+SUBJECTS = ("start_up", "fit", "training", "coding", "whole_task", "growth", "methods", "scale", "splits", "export")
 
 
 def main(

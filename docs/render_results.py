@@ -28,6 +28,23 @@ OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
 DECIDED = ", decided"
+SERVING = "export"  # the subject of speed.csv that has tables of its own
+FORMS = ("library", "Python file", "ONNX")
+DECISION_MEASURES = {
+    "f1": "F1",
+    "accuracy": "Accuracy",
+    "micro_f1": "Micro F1",
+    "macro_f1": "Macro F1",
+    "subset_accuracy": "Subset accuracy",
+    "hamming_loss": "Hamming loss",
+}
+DECISION_TITLES = {metric: f'`metric="{metric}"`' for metric in DECISION_MEASURES} | {
+    "f1": '`metric="f1"` (default)',
+    "balanced labels": '`label_weight="balanced"`',
+    "macro_f1, tuned thresholds": '`metric="macro_f1"`, `decision="thresholds"`',
+    "p >= 0.5": "`decision=0.5`",
+}
+DECISION_AIMS = {"balanced labels": "macro_f1", "macro_f1, tuned thresholds": "macro_f1"}
 GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
 
@@ -238,6 +255,8 @@ def speed_blocks() -> dict[str, str]:
     blocks = {}
     for subject in unique(r["subject"] for r in records):
         rows = []
+        if subject == SERVING:
+            continue
         of_subject = [r for r in records if r["subject"] == subject and not r["quantity"].startswith(GROWTH_OF_FITS)]
         for quantity in unique(r["quantity"] for r in of_subject):
             cases = [r for r in of_subject if r["quantity"] == quantity]
@@ -258,6 +277,36 @@ def growth_of_methods_block() -> str:
     figures = {(r["case"], r["quantity"].removeprefix(GROWTH_OF_FITS)): f"{_figure(r)} ({_goal(r)})" for r in records}
     rows = [[method, *(figures[method, size] for size in sizes)] for method in unique(r["case"] for r in records)]
     return markdown_table(["Method", *sizes], rows)
+
+
+def serving_blocks() -> dict[str, str]:
+    """Models in several forms: time per call by the number of samples, and start, memory and file size."""
+    records = [r for r in read_records("speed") if r["subject"] == SERVING]
+    figures = {(r["case"], r["quantity"]): r["value"] for r in records}
+    cases, quantities = unique(r["case"] for r in records), unique(r["quantity"] for r in records)
+    models = unique(case.partition("; ")[0] for case in cases)
+    cases = [case for model in models for form in FORMS if (case := f"{model}; {form}") in cases]
+
+    def table(columns: dict[str, str]) -> str:
+        rows = [
+            [*case.split("; "), *(figures.get((case, quantity), "\N{EN DASH}") for quantity in columns.values())]
+            for case in cases
+        ]
+        return markdown_table(["Model", "Form", *columns], rows, n_text_columns=2)
+
+    calls = [quantity for quantity in quantities if quantity.startswith("ms per call of ")]
+    return {
+        "serving-latency": table({quantity.removeprefix("ms per call of "): quantity for quantity in calls}),
+        "serving-start": table(
+            {
+                "File, MB": "file",
+                "Start, s": "start",
+                "Start that compiles, s": "start, compiled",
+                "Memory, MB": "memory",
+                "Largest difference": "largest difference of probabilities",
+            }
+        ),
+    }
 
 
 def _case_figure(record: Record) -> str:
@@ -391,7 +440,43 @@ def decision_blocks() -> dict[str, str]:
         "decisions-average": markdown_table(["Data set", *methods], rows),
         "decisions-linear": linear_table(linear),
         "decisions-summary": linear_summary(linear),
-        "decisions-source": sources_table("decisions"),
+        "decisions-source": sources_table("decisions", "decision_metrics"),
+    }
+
+
+def decision_metric_blocks() -> dict[str, str]:
+    """All measures of decisions for each of them, and what a decision gains in the measure that it aims at."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    records = read_records("decision_metrics")
+    measures = {m: title for m, title in DECISION_MEASURES.items() if m in records[0]}
+    for r in records:
+        for measure in measures:
+            values.setdefault((r["dataset"], r["decision"], measure), []).append(float(r[measure]))
+    means = {key: fmean(of_folds) for key, of_folds in values.items()}
+    datasets, decisions = (unique(r[name] for r in records) for name in ("dataset", "decision"))
+    average = {(d, m): fmean(means[s, d, m] for s in datasets) for d in decisions for m in measures}
+
+    def cell(decision: str, measure: str) -> str:
+        best = (min if measure == "hamming_loss" else max)(average[d, measure] for d in decisions)
+        text = f"{average[decision, measure]:.1f}"
+        return f"**{text}**" if text == f"{best:.1f}" else text
+
+    rows = [[DECISION_TITLES[d], *(cell(d, m) for m in measures)] for d in decisions]
+    gains = []
+    for decision, measure in ((d, d if d in measures else DECISION_AIMS.get(d)) for d in decisions[1:]):
+        if measure is None:
+            continue
+        changes = [means[s, decision, measure] - means[s, decisions[0], measure] for s in datasets]
+        if measure == "hamming_loss":
+            changes = [-change for change in changes]
+        f1 = average[decision, "f1"] - average[decisions[0], "f1"]
+        better = f"{sum(change > 0 for change in changes)} of {len(changes)}"
+        texts = f"{fmean(changes):.1f}", better, f"{min(changes):.1f}", f"{f1:.1f}"
+        gains.append([DECISION_TITLES[decision], measures[measure], *texts])
+    header = ["Decision", "Aims at", "Mean gain", "Data sets with a gain", "Smallest gain", "Change of F1"]
+    return {
+        "decisions-metrics": markdown_table(["Decision", *measures.values()], rows),
+        "decisions-metrics-summary": markdown_table(header, gains, n_text_columns=2),
     }
 
 
@@ -588,11 +673,13 @@ def render_blocks() -> dict[str, str]:
         "speed-sources": sources_table("speed", "devices"),
         **reproduction_blocks(),
         **speed_blocks(),
+        **serving_blocks(),
         "growth-of-methods": growth_of_methods_block(),
         **device_blocks(),
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),
         **decision_blocks(),
+        **decision_metric_blocks(),
         **introduction_blocks(),
         **study_blocks(),
         **update_blocks(),

@@ -22,6 +22,7 @@ LAYERS = (
     "experiments",
     "report",
     "comparison",
+    "deployment",
     "model_files",
     "methods",
     "estimators",
@@ -41,6 +42,7 @@ LAYERS = (
     "persistence",
     "selection._defaults",
     "_utils",
+    "deployment.predictor",  # copied into files that need NumPy alone
 )
 
 # Libraries that take long to import, or that are extras, and who may import them.
@@ -59,6 +61,7 @@ HEAVY = {
     "mlrl": {"experiments"},
     "pyarrow": {"datasets"},
     "openpyxl": {"datasets"},
+    "onnx": {"deployment"},
 }
 
 # Whether X is a Dask array is decided before these are called: they get samples that implement a protocol.

@@ -23,6 +23,11 @@ USES = {
         "[book.active.append(row) for row in (['a', 'b'], [1.0, 0], [2.5, 1])]; book.save('x.xlsx');"
         "assert sdgs.datasets.read('x.xlsx', labels=['b']).X.shape == (2, 1)"
     ),
+    "export": (
+        "import sdgs; from sdgs.datasets import make_label_subspaces; data = make_label_subspaces(random_state=0);"
+        "model = sdgs.SDGSClassifier(2, alpha=0, gamma=None, random_state=0).fit(data.X, data.Y);"
+        "assert sdgs.export(model, 'x.onnx', format='onnx').stat().st_size"
+    ),
     "dask": "import dask.array, sdgs.distributed._dask_samples",
 }
 

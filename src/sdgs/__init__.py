@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sdgs.comparison import compare
     from sdgs.decomposition import Decomposition, decompose
     from sdgs.decomposition._label_angles import LabelAngles, label_angles
+    from sdgs.deployment import export
     from sdgs.estimators._averaging_classifier import AveragingClassifier
     from sdgs.estimators._classifier import SDGSClassifier
     from sdgs.estimators._classifier_cv import SDGSClassifierCV
@@ -50,6 +51,7 @@ __all__ = [
     "explain",
     "explain_labels",
     "explain_prediction",
+    "export",
     "group_lasso",
     "label_angles",
     "load",
@@ -79,6 +81,7 @@ _HOME = {
     "explain": "sdgs.estimators._model_functions",
     "explain_labels": "sdgs.estimators._model_functions",
     "explain_prediction": "sdgs.estimators._model_functions",
+    "export": "sdgs.deployment",
     "group_lasso": "sdgs.coding",
     "label_angles": "sdgs.decomposition._label_angles",
     "load": "sdgs.model_files._load",

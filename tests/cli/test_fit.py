@@ -131,6 +131,24 @@ def test_an_existing_model_is_replaced_only_by_force(run, songs, tmp_path):
     assert json.loads(run("info", "a.sdgs", "--json").stdout)["parameters"] == {"n_components": 2, "random_state": 0}
 
 
+def test_the_metric_and_weights_of_labels(run, songs):
+    arguments = ("fit", songs / "train.arff", "-o", "b.sdgs", "--set", "n_components=2", "--json")
+    options = ("--metric", "macro_f1", "--label-weight", "balanced")
+    result = run(*arguments, *options)
+    assert result.exit_code == 0, result.stderr
+    parameters = json.loads(result.stdout)["parameters"]
+    assert (parameters["metric"], parameters["label_weight"]) == ("macro_f1", "balanced")
+    model = sdgs.load("b.sdgs")
+    assert model._decision.thresholds.size == model._decision.label_weight.size == len(model.classes_)
+    for option, value in (("--metric", "f2"), ("--label-weight", "even"), ("--label-weight", "(1, 0, 1)")):
+        result = run(*arguments, "--force", option, value)
+        assert result.exit_code == 2
+        assert f"Invalid value for {option}" in result.stderr
+    result = run(*arguments, "--force", "--label-weight", "(1, 2)")
+    assert result.exit_code == 1
+    assert "label_weight must have one number for each of the" in result.stderr
+
+
 def test_help_describes_every_parameter(run):
     """With its default, for both classifiers."""
     text = run("fit", "--help").stdout.partition("Parameters for --set")[2]

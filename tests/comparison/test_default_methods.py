@@ -69,7 +69,7 @@ def test_preprocessing_is_the_same_for_all():
 
 def test_decisions_are_for_the_metric():
     X, Y = np.eye(6), np.eye(6, dtype=int)[:, :2]
-    for metric, decided_for in (("accuracy", "accuracy"), ("macro_f1", "f1")):
+    for metric, decided_for in (("macro_f1", "macro_f1"), ("weighted_f1", "f1")):
         methods = default_methods(X, Y, metric=metric, random_state=3)
         assert {(method.metric, method.random_state) for method in methods.values()} == {(decided_for, 3)}
 

@@ -217,7 +217,7 @@ def test_arrays_of_other_libraries(elsewhere, solver):
     options |= {"residual_size": 0.02, "max_iter": 6}
     expected = decompose(X, Y, **options)
     with config_context(array_api_dispatch=True):
-        actual = decompose(elsewhere(X), Y, **options)
+        actual = decompose(elsewhere(X), Y, **options | {"sample_weight": elsewhere(weight)})
     assert type(actual.coefficients[0]) is type(actual.residual) is type(elsewhere(X))
     np.testing.assert_allclose(actual.objective, expected.objective, rtol=1e-8)
     np.testing.assert_allclose(to_host(actual.residual), expected.residual.toarray(), rtol=1e-8, atol=1e-8)

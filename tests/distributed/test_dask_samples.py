@@ -63,6 +63,15 @@ def test_a_classifier_equals_that_in_memory(kind, options):
     assert_same_model(actual, SDGSClassifier(gamma=None, **options).fit(data.X, data.Y), data)
 
 
+def test_decisions_for_other_metrics_and_weights_of_labels():
+    data = make_data("dense")
+    options = {"n_components": 2, "random_state": 0, "label_weight": "balanced"}
+    for metric in ("macro_f1", "subset_accuracy"):
+        actual = SDGSClassifier(metric=metric, **options).fit(data.as_dask(), da.from_array(data.Y, chunks=(70, 4)))
+        expected = SDGSClassifier(metric=metric, gamma=None, **options).fit(data.X, data.Y)
+        np.testing.assert_array_equal(actual.predict(data.as_dask()).compute(), expected.predict(data.X))
+
+
 def test_unobserved_labels():
     data = make_data("dense")
     Y = np.where(np.random.default_rng(0).random(data.Y.shape) < 0.3, np.nan, data.Y)

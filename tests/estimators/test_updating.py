@@ -285,6 +285,15 @@ def test_labels_that_may_be_missing_are_assumed_to_be_so_in_updates(propensity):
     assert ratio == pytest.approx(1 / estimator.propensity_.mean(), abs=0.15)
 
 
+@pytest.mark.parametrize("keep_samples", [1000, 0])
+def test_weights_of_labels_are_used_in_updates(keep_samples):
+    def share(label_weight):
+        estimator = model(keep_samples=keep_samples, label_weight=label_weight).fit(DATA.X[:200], DATA.Y[:200])
+        return estimator.update(DATA.X[200:], DATA.Y[200:]).predict(DATA.X)[:, 1].mean()
+
+    assert share([1, 50, 1, 1]) > share(None) > share([1, 0.02, 1, 1])
+
+
 @pytest.mark.array_api
 def test_arrays_of_other_libraries(elsewhere):
     estimator = model(keep_samples=0).fit(elsewhere(DATA.X[:200]), elsewhere(DATA.Y[:200]))

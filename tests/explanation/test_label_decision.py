@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sdgs.explanation._label_decision import explain_decision, is_predicted_at
-from sdgs.readout._decision import Decision
+from sdgs.readout._decision import TARGET_METRICS, Decision, tune_decision, weighted_probabilities
 
 PROBABILITIES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 6)), elements=st.floats(0.001, 0.999))
 
@@ -16,7 +16,7 @@ def explain(decision, P, label):
     return explain_decision(decision, P[0], decision.decide(P)[0], label)
 
 
-@pytest.mark.parametrize("metric", ["f1", "accuracy", "hamming_loss"])
+@pytest.mark.parametrize("metric", TARGET_METRICS)
 @settings(deadline=None)
 @given(P=PROBABILITIES)
 def test_labels_above_the_stated_threshold_are_those_that_are_predicted(metric, P):
@@ -24,7 +24,7 @@ def test_labels_above_the_stated_threshold_are_those_that_are_predicted(metric, 
     for label, is_predicted in enumerate(decision.decide(P)[0]):
         reason = explain(decision, P, label)
         assert reason.predicted == is_predicted
-        if metric == "hamming_loss":
+        if metric not in ("f1", "accuracy"):
             assert is_predicted == (P[0, label] >= reason.threshold)
         elif reason.threshold is None:
             assert not decision.decide(P).any()
@@ -36,7 +36,7 @@ def test_labels_above_the_stated_threshold_are_those_that_are_predicted(metric, 
 @settings(deadline=None)
 @given(P=PROBABILITIES)
 def test_the_expected_measure_is_no_better_the_other_way(at_least_one, P):
-    for metric in ("f1", "accuracy", "hamming_loss"):
+    for metric in ("f1", "accuracy", "hamming_loss", "subset_accuracy"):
         for label in range(P.shape[1]):
             reason = explain(Decision(metric, at_least_one=at_least_one), P, label)
             if reason.rule == "most probable":
@@ -112,3 +112,53 @@ def test_thresholds_ranks_and_the_most_probable_label():
     assert explain(top, P, 1).text() == "It is not one of the 2 most probable labels (p = 0.20, rank 3)."
     assert explain(Decision("f1", top=1), P, 2).text() == "It is the most probable label (p = 0.60)."
     assert explain(Decision("f1", top=1), P, 0).text() == "It is not the most probable label (p = 0.30, rank 2)."
+
+
+@settings(deadline=None)
+@given(P=PROBABILITIES, seed=st.integers(0, 10**6), metric=st.sampled_from(TARGET_METRICS), at_least_one=st.booleans())
+def test_the_threshold_of_a_label_with_a_weight_is_that_of_its_own_probability(P, seed, metric, at_least_one):
+    weight = np.exp(np.random.default_rng(seed).normal(0, 2, P.shape[1]))
+    decision = Decision(metric, at_least_one, label_weight=weight)
+    plain = Decision(metric, at_least_one)
+    Q = weighted_probabilities(P, weight)
+    for label, is_predicted in enumerate(decision.decide(P)[0]):
+        reason, as_if = explain(decision, P, label), explain(plain, Q, label)
+        assert reason.predicted == is_predicted
+        assert reason.probability == P[0, label]
+        for name in ("rule", "value_with", "value_without", "rank", "n_predicted"):
+            assert getattr(reason, name) == getattr(as_if, name)
+        if reason.threshold is not None:
+            assert is_predicted == (P[0, label] > reason.threshold) or np.isclose(P[0, label], reason.threshold)
+            assert weighted_probabilities(np.array([[reason.threshold]]), weight[[label]]) == pytest.approx(
+                as_if.threshold
+            )
+
+
+def test_a_weight_in_words():
+    P = np.array([[0.2, 0.6]])
+    weighted = Decision("hamming_loss", thresholds=np.asarray(0.4), label_weight=np.array([4.0, 1.0]))
+    assert explain(weighted, P, 0).text() == (
+        "weighted p = 0.50 is above the threshold 0.40. The odds of this label are multiplied by 4, so that p = 0.20 "
+        "becomes 0.50 and p must reach 0.14."
+    )
+    top = Decision(top=1, label_weight=np.array([8.0, 1.0]))
+    assert explain(top, P, 0).text() == (
+        "It is the most probable label (weighted p = 0.67). The odds of this label are multiplied by 8, so that "
+        "p = 0.20 becomes 0.67."
+    )
+    assert explain(top, P, 1).rank == 2
+
+
+def test_label_sets_that_are_compared():
+    rng = np.random.default_rng(0)
+    first = rng.random(500) < 0.5
+    P = np.column_stack([np.where(first, 0.6, 0.4), np.where(first, 0.45, 0.55)])
+    decision = tune_decision("expected", "subset_accuracy", P, np.column_stack([first, ~first]), at_least_one=True)
+    both = np.array([[0.6, 0.55]])
+    assert decision.decide(both).tolist() == [[True, False]]  # they exclude each other
+    reason = explain(decision, both, 1)
+    assert reason.threshold is None
+    assert reason.value_with < reason.value_without
+    assert reason.value_with + reason.value_without < 1  # the set of both, which never occurs, has the rest
+    assert reason.text().startswith("p = 0.55: the most probable set with it has probability 0.")
+    assert explain(decision, both, 0).value_with == reason.value_without

@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from sdgs._utils._array_api import is_dispatched, to_host
+
 
 def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     """One finite weight per sample, at least 0 and not all 0, as float64; None stays None."""
     if sample_weight is None:
         return None
+    if is_dispatched(sample_weight):
+        sample_weight = to_host(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,) or weights.min() < 0 or weights.max() <= 0:
         raise ValueError(

@@ -20,6 +20,7 @@ from sdgs.cli._demo import demo
 from sdgs.cli._evaluate import evaluate
 from sdgs.cli._example import example
 from sdgs.cli._explain import explain
+from sdgs.cli._export import export
 from sdgs.cli._fit import fit
 from sdgs.cli._info import info
 from sdgs.cli._predict import predict
@@ -66,7 +67,21 @@ class CommandGroup(TyperGroup):
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, example, info, audit, compare, fit, update, evaluate, explain, report, predict, reproduce):
+for command in (
+    demo,
+    example,
+    info,
+    audit,
+    compare,
+    fit,
+    update,
+    evaluate,
+    explain,
+    report,
+    predict,
+    export,
+    reproduce,
+):
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -56,6 +56,13 @@ def fit(
             help="CSV file to write with the samples that --holdout holds out: for sdgs evaluate and sdgs report."
         ),
     ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What decisions and choices optimise, such as macro_f1: --set metric=NAME.")
+    ] = None,
+    label_weight: Annotated[
+        str | None,
+        typer.Option(help="balanced: rare labels are predicted more often, for macro F1: --set label_weight=balanced."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A parameter of the model, as NAME=VALUE; can be repeated. See above."),
@@ -72,6 +79,7 @@ def fit(
       sdgs fit emotions-train.arff -o emotions.sdgs --test emotions-test.arff
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
       sdgs fit songs.csv --label-column moods --holdout 0.2 --holdout-file held-out.csv
+      sdgs fit songs.csv --label-column moods --metric macro_f1
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
 
     \b
@@ -86,8 +94,10 @@ def fit(
       gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
       huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
       keep_samples=None     for sdgs update: maximum number of training samples that the model keeps; not with --cv
+      label_weight=None     balanced, or a tuple with one number per label: what odds are multiplied by
       max_iter=100          maximum number of training sweeps
-      metric=f1             what decisions and choices optimise: f1, accuracy or hamming_loss
+      metric=f1             what decisions and choices optimise: f1, accuracy, hamming_loss, micro_f1, macro_f1
+                            or subset_accuracy
       n_components=4        * dimension of a label's subspace
       n_landmarks=auto      maximum number of landmarks of a kernel
       penalty=auto          * (penalties) the ridge penalty
@@ -107,7 +117,7 @@ def fit(
     output = output or Path("model.sdgs" if str(file) == "-" else f"{file.name.split('.')[0] or 'model'}.sdgs")
     option.check_output(output, suffixes=(".sdgs",))
     option.check_not_existing(output, force)
-    model = build_model(cv, settings or [], seed, jobs)
+    model = build_model(cv, settings or [], seed, jobs, metric=metric, label_weight=label_weight)
     check_holdout(file, holdout, holdout_file, test)
     with spinner(f"Reading {file}"):
         options = option.label_arguments(labels, labels_from, label_column)

@@ -20,9 +20,13 @@ _MIN_SAMPLES = 2
 _CONSTANTS = {"none": None, "true": True, "false": False}
 
 
-def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
-    """An unfitted model with the given parameters."""
+def build_model(cv: bool, settings: list[str], seed: int, jobs: int, **options: str | None) -> Any:
+    """An unfitted model with the given parameters; ``options`` are those with an option of their own, if not None."""
     model: Any = (sdgs.SDGSClassifierCV if cv else sdgs.SDGSClassifier)(random_state=seed, n_jobs=jobs)
+    for name, text in options.items():
+        if text is not None:
+            model.set_params(**{name: _parse_value(text)})
+            _check_parameters(model, f"--{name.replace('_', '-')}")
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip()
@@ -33,11 +37,15 @@ def build_model(cv: bool, settings: list[str], seed: int, jobs: int) -> Any:
             problem = f"{setting!r} is not NAME=VALUE with a parameter of {type(model).__name__}. {hint}"
             raise typer.BadParameter(problem, param_hint="--set")
         model.set_params(**{name: _parse_value(text.strip())})
+    _check_parameters(model, "--set")
+    return model
+
+
+def _check_parameters(model: Any, option: str) -> None:
     try:
         model._check_parameters()
     except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error), param_hint="--set") from None
-    return model
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def _parse_value(text: str) -> Any:

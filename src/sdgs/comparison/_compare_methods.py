@@ -80,7 +80,8 @@ def compare(
         effect on a dict of classifiers.
     metric : str, default="f1"
         The measure of ``sdgs.metrics.ALL_METRICS`` that methods are ranked by. The result has all of them.
-        Decisions are tuned for it if it is ``"f1"``, ``"accuracy"`` or ``"hamming_loss"``, else for F1.
+        Decisions are tuned for it if it is ``"f1"``, ``"accuracy"``, ``"hamming_loss"``, ``"micro_f1"``,
+        ``"macro_f1"`` or ``"subset_accuracy"``, else for F1.
     cv : int, default=5
         Number of folds.
     n_repeats : int, default=1

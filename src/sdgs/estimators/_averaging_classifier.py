@@ -41,7 +41,7 @@ class AveragingClassifier(CrossFittedClassifier):
         ``DecisionClassifier`` around them, which would be fitted ``cv`` + 1 times itself.
     weights : "auto" or sequence of floats, default="auto"
         ``"auto"``: found by cross-fitting, as above. Given ones are scaled so that they sum to 1.
-    metric, decision, at_least_one, cv, random_state, n_jobs
+    metric, decision, at_least_one, label_weight, cv, random_state, n_jobs
         As of :class:`DecisionClassifier`.
 
     Attributes
@@ -81,6 +81,7 @@ class AveragingClassifier(CrossFittedClassifier):
         metric: str = "f1",
         decision: Any = "expected",
         at_least_one: Any = "auto",
+        label_weight: Any = None,
         cv: int = 3,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -90,6 +91,7 @@ class AveragingClassifier(CrossFittedClassifier):
         self.metric = metric
         self.decision = decision
         self.at_least_one = at_least_one
+        self.label_weight = label_weight
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -143,7 +145,12 @@ class AveragingClassifier(CrossFittedClassifier):
         if isinstance(self.weights, str):
             return fit_average(scores, Y, decision)
         weights = np.asarray(self.weights, dtype=np.float64)
-        return fit_average(scores, Y, decision, weights / weights.sum())
+        with np.errstate(over="ignore"):
+            total = weights.sum()
+        if np.isinf(total):  # of weights near the largest number there is
+            weights = weights / weights.max()
+            total = weights.sum()
+        return fit_average(scores, Y, decision, weights / total)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

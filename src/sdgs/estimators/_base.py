@@ -158,7 +158,8 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
         if self._is_multiclass:
             # In the precision of decision_function, so that the two agree on ties.
             xp, dtype = namespace(features), features.dtype
-            best = [xp.argmax(xp.astype(self._scores(block), dtype), axis=1) for block in self._row_blocks(features)]
+            blocks = (self._class_scores(self._scores(block)) for block in self._row_blocks(features))
+            best = [xp.argmax(xp.astype(scores, dtype), axis=1) for scores in blocks]
             classes = self.classes_[to_host(xp.concat(best))]
             # Only numbers can go back to a device.
             return to_device_of(classes, features) if self.classes_.dtype.kind in "biuf" else classes
@@ -221,6 +222,10 @@ class MultiLabelClassifier(LabelTarget, ClassifierMixin, BaseEstimator):
     def _label_sets(self, X: Any) -> Any:
         """The label sets of validated samples, boolean (n, k); overridden where scores do not suffice to decide."""
         return self._decide(self._scores(X))
+
+    def _class_scores(self, scores: Any) -> Any:
+        """What is largest for the predicted class of a 1-D target; overridden where classes have weights."""
+        return scores
 
     def _row_blocks(self, X: Any, max_bytes: int = _BLOCK_BYTES) -> Iterator[Any]:
         step = max(max_bytes // (8 * len(self.classes_)), _MIN_BLOCK_ROWS)

@@ -71,16 +71,18 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         For ``readout="norm"``: minimum l1 norm of the code of a predicted label (delta).
     penalty : float or "auto", default="auto"
         For ``readout="ridge"``: the ridge penalty. ``"auto"`` chooses among 0.01, 0.03, ..., 100 in cross-validation.
-    metric : {"f1", "accuracy", "hamming_loss"}, default="f1"
+    metric : {"f1", "accuracy", "hamming_loss", "micro_f1", "macro_f1", "subset_accuracy"}, default="f1"
         For ``readout="ridge"``: the measure of :mod:`sdgs.metrics` that choices in cross-validation and
-        ``decision="expected"`` optimise.
+        ``decision="expected"`` optimise. ``"accuracy"`` is the Jaccard index, ``"subset_accuracy"`` the share of
+        samples whose labels are all right.
     decision : str, float, int or sequence of floats, default="expected"
         For ``readout="ridge"``: which labels are predicted, given probabilities.
 
         - ``"expected"``: for each sample the label set with the best expected ``metric``, see Notes;
         - ``"threshold"``: labels above one threshold, tuned for ``metric``;
         - ``"thresholds"``: the same with one threshold per label, each tuned for its label alone;
-        - ``"share"``: labels above the threshold that predicts as many labels as the training samples have;
+        - ``"share"``: labels above the threshold that predicts as many labels as the training samples have, or the
+          closest number if probabilities are equal;
         - ``"top"``: the same number of labels for each sample, tuned for ``metric``;
         - a float is a threshold, a sequence of floats one threshold per label, an int a number of labels per sample.
 
@@ -88,6 +90,12 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
     at_least_one : bool or "auto", default="auto"
         For ``readout="ridge"``: whether a sample that would get no label gets its most probable one. ``"auto"``: if all
         training samples have a label and the metric is not the Hamming loss, which this cannot improve.
+    label_weight : None, "balanced" or sequence of k positive floats, default=None
+        For ``readout="ridge"``: labels are decided on as if their odds p / (1 - p) were so many times as large: a label
+        with a weight above 1 is predicted more often. Probabilities do not change. ``"balanced"``: (mean frequency /
+        frequency) ** 0.5, so that rare labels are predicted more often, which raises macro F1; see docs/decisions.md.
+        Without effect on labels with a tuned threshold of their own (``decision="thresholds"``), because that adapts to
+        the weight. For a 1-D target the odds of the classes are multiplied.
     cv : int, default=3
         For ``readout="ridge"``: the number of folds.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
@@ -187,7 +195,11 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
 
     With ``decision="expected"`` and F1 there is no threshold: among the sets of the m most probable labels of a sample,
     the one with the largest :math:`2 \sum_{i \in set} p_i / (m + \sum_i p_i)` is taken, which is close to the expected
-    F1. For the Hamming loss it is every label with a probability of at least one half.
+    F1, and for the Jaccard index too. For micro F1 labels are predicted whose probability is at least half of the best
+    expected micro F1 of the training samples; for macro F1, at least half of the label's best expected F1, and one half
+    for labels that no training sample has. For the Hamming loss it is every label with a probability of at least one
+    half. For subset accuracy it is the most probable of this set and of the label sets of training samples, whose
+    probabilities are corrected by how often they occur: docs/decisions.md.
 
     If fewer than a quarter of all entries are not zero, as in word counts, two weights enter the ridge regression:
     features associated with labels are penalised less; and unless ``metric`` is the Hamming loss a sample with s labels
@@ -234,6 +246,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         metric: str = "f1",
         decision: str | float | Sequence[float] = "expected",
         at_least_one: bool | str = "auto",
+        label_weight: Any = None,
         cv: Any = 3,
         scaling: str | None = "auto",
         encode: Any = "auto",
@@ -259,6 +272,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         self.metric = metric
         self.decision = decision
         self.at_least_one = at_least_one
+        self.label_weight = label_weight
         self.cv = cv
         self.scaling = scaling
         self.encode = encode
@@ -328,6 +342,9 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         if pipeline.ridge is None:
             raise NotFittedError('This model was fitted with readout="norm". Fit it again to use readout="ridge".')
         return super()._scores(X)
+
+    def _class_scores(self, scores: Any) -> Any:
+        return scores if self.readout == "norm" else super()._class_scores(scores)
 
     def _decide(self, scores: Any) -> Any:
         return scores >= float(self.threshold) if self.readout == "norm" else super()._decide(scores)

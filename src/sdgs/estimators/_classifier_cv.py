@@ -69,9 +69,9 @@ class SDGSClassifierCV(SDGSModel):
     n_landmarks : int or "auto", default="auto"
         Maximum number of landmarks of a kernel. ``"auto"``, for n samples: dense n/2, clipped to [1500, 3000], for
         large n n/7 up to 4500; sparse n/4, clipped to [500, 2000].
-    residual_size, encode, assume, propensity, metric, decision, at_least_one, cv, solver, max_iter, tol
+    residual_size, encode, assume, propensity, metric, decision, at_least_one, label_weight, cv
         As for :class:`SDGSClassifier`.
-    random_state, n_jobs
+    solver, max_iter, tol, random_state, n_jobs
         As for :class:`SDGSClassifier`.
     verbose : int, default=0
         If not 0, one line per candidate on standard error.
@@ -128,6 +128,7 @@ class SDGSClassifierCV(SDGSModel):
         metric: str = "f1",
         decision: str | float | Sequence[float] = "expected",
         at_least_one: bool | str = "auto",
+        label_weight: Any = None,
         cv: Any = 3,
         solver: str = "brp",
         max_iter: int = 100,
@@ -155,6 +156,7 @@ class SDGSClassifierCV(SDGSModel):
         self.metric = metric
         self.decision = decision
         self.at_least_one = at_least_one
+        self.label_weight = label_weight
         self.cv = cv
         self.solver = solver
         self.max_iter = max_iter

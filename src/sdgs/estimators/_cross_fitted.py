@@ -14,17 +14,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sdgs._utils._validation import check_int, check_n_jobs, check_seed, reject_masked
 from sdgs.estimators._base import MultiLabelClassifier, atomic_fit
 from sdgs.estimators._cross_fitted_fields import AVERAGE_FIELD, DECISION_FIELD, SCORER_FIELD, check_scorer
-from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._deciding import DecidingMixin
+from sdgs.estimators._decision_parameters import (
+    check_decision_parameters,
+    check_thresholds,
+    resolve_at_least_one,
+    resolve_label_weight,
+)
 from sdgs.estimators._label_scores import LabelScorer, Learner, Scores, Target, cross_fit
 from sdgs.estimators._text_in_samples import name_text_columns
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
-from sdgs.readout._decision import Decision, make_decision
+from sdgs.readout._decision import make_decision
 from sdgs.selection._folds import make_folds
 
 
-class CrossFittedClassifier(MultiLabelClassifier):
+class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
     """Base class.
 
     A subclass has the parameters named here, ``_named_estimators()`` and ``_fit_average(scores, Y)``.
@@ -43,13 +49,13 @@ class CrossFittedClassifier(MultiLabelClassifier):
     metric: str
     decision: Any
     at_least_one: Any
+    label_weight: Any
     cv: int
     random_state: Any
     n_jobs: int | None
     _metadata: dict[str, dict[str, Any]]
     _scorers: list[LabelScorer]
     _average: CalibratedAverage
-    _decision: Decision
 
     def _named_estimators(self) -> list[tuple[str, Any]]:
         raise NotImplementedError
@@ -110,6 +116,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Any) -> None:
         check_thresholds(self.decision, labels.shape[1])
+        label_weight = resolve_label_weight(self.label_weight, labels)
         drawn = check_seed(self.random_state)
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn  # as SDGSClassifier
         folds = make_folds(labels.shape[0], self.cv, int(seed))
@@ -133,6 +140,7 @@ class CrossFittedClassifier(MultiLabelClassifier):
             Y,
             at_least_one=at_least_one,
             one_per_sample=self._is_multiclass,
+            label_weight=label_weight,
         )
         self._set_attributes()
 
@@ -161,9 +169,6 @@ class CrossFittedClassifier(MultiLabelClassifier):
 
     def _scores(self, log_odds: Scores) -> Scores:
         return log_odds
-
-    def _decide(self, log_odds: Scores) -> NDArray[np.bool_]:
-        return np.asarray(self._decision.decide(expit(log_odds)))
 
     def _probabilities(self, log_odds: Scores) -> Scores:
         return np.asarray(label_probabilities(log_odds, one_per_sample=self._is_multiclass))

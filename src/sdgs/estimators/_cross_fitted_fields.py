@@ -17,6 +17,7 @@ from sdgs.persistence.codecs._stored_fields import (
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
+from sdgs.readout._label_set_correction import LabelSetCorrection
 
 SCORER_FIELD = RecordField(
     LabelScorer,
@@ -37,6 +38,10 @@ AVERAGE_FIELD = RecordField(
         "last": _CALIBRATION,
     },
 )
+_LABEL_SETS = RecordField(
+    LabelSetCorrection,
+    {"sets": ArrayField("b", ("sets", "k")), "log_ratios": ArrayField("f", (None,))},
+)
 DECISION_FIELD = RecordField(
     Decision,
     {
@@ -45,6 +50,7 @@ DECISION_FIELD = RecordField(
         "thresholds": OptionalField(EitherField((ArrayField("f", ("k",)), ArrayField("f", ())))),
         "top": OptionalField(INTEGER),
     },
+    optional={"label_weight": ArrayField("f", ("k",), positive=True), "label_sets": _LABEL_SETS},
 )
 
 

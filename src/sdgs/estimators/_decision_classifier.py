@@ -32,17 +32,23 @@ class DecisionClassifier(CrossFittedClassifier):
         matrices, such as a random forest, ``OneVsRestClassifier``, ``MultiOutputClassifier``, ``ClassifierChain``, or
         those of :mod:`sdgs.methods`; or one for a single label, such as logistic regression, of which each label gets a
         clone; or a pipeline or a search that ends with one. It is cloned and never changed.
-    metric : {"f1", "accuracy", "hamming_loss"}, default="f1"
-        The measure of :mod:`sdgs.metrics` to decide for.
+    metric : {"f1", "accuracy", "hamming_loss", "micro_f1", "macro_f1", "subset_accuracy"}, default="f1"
+        The measure of :mod:`sdgs.metrics` to decide for: see ``metric`` and Notes of :class:`sdgs.SDGSClassifier`.
     decision : str, float, int or sequence of floats, default="expected"
         How probabilities become labels. ``"expected"``: the label set with the best expected ``metric`` for each
         sample. ``"threshold"``, ``"thresholds"``: one tuned threshold, or one per label. ``"share"``: the threshold
-        that gives as many labels as the training samples have. ``"top"``: a tuned number of labels per sample. A number
-        or a sequence of them is a given threshold, or one per label; an integer is a given number of labels. Without
-        effect for a 1-D target.
+        that gives as many labels as the training samples have, or the closest possible number. ``"top"``: a tuned
+        number of labels per sample. A number or a sequence of them is a given threshold, or one per label; an integer
+        is a given number of labels. Without effect for a 1-D target.
     at_least_one : bool or "auto", default="auto"
         Whether each sample gets a label. ``"auto"``: if each training sample has one, and ``metric`` is not the Hamming
         loss.
+    label_weight : None, "balanced" or sequence of k positive floats, default=None
+        Labels are decided on as if their odds p / (1 - p) were so many times as large: a label with a weight above 1
+        is predicted more often. Probabilities do not change. ``"balanced"``: (mean frequency / frequency) ** 0.5, so
+        that rare labels are predicted more often, which raises macro F1; see docs/decisions.md. Without effect on
+        labels with a tuned threshold of their own (``decision="thresholds"``), because that adapts to the weight. For a
+        1-D target the odds of the classes are multiplied.
     cv : int, default=3
         Number of folds. Folds are held out only until 10,000 samples have been predicted, which is enough.
     calibration : {"auto", None}, default="auto"
@@ -97,6 +103,7 @@ class DecisionClassifier(CrossFittedClassifier):
         metric: str = "f1",
         decision: Any = "expected",
         at_least_one: Any = "auto",
+        label_weight: Any = None,
         cv: int = 3,
         calibration: str | None = "auto",
         random_state: Any = None,
@@ -106,6 +113,7 @@ class DecisionClassifier(CrossFittedClassifier):
         self.metric = metric
         self.decision = decision
         self.at_least_one = at_least_one
+        self.label_weight = label_weight
         self.cv = cv
         self.calibration = calibration
         self.random_state = random_state

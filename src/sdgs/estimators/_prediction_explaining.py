@@ -180,7 +180,7 @@ class PredictionExplainingMixin:
         """The predicted labels, or for a 1-D target the predicted class, as a boolean matrix."""
         if not self._is_multiclass:
             return np.asarray(self._decide(log_odds))
-        best = np.argmax(log_odds.astype(dtype), axis=1)  # in the precision of predict
+        best = np.argmax(self._class_scores(log_odds).astype(dtype), axis=1)  # in the precision of predict
         return np.asarray(best[:, None] == np.arange(log_odds.shape[1]))
 
     def _labels_of_interest(self: Any, X: Any, labels: Any, label_names: NDArray[Any]) -> NDArray[np.bool_]:

@@ -25,7 +25,13 @@ from sdgs._utils._validation import (
 from sdgs.estimators._assumed_labels import check_assumption, given_propensity
 from sdgs.estimators._auditing import AuditingMixin
 from sdgs.estimators._base import WeightedClassifier, lazy_for_distributed, reads_by_ridge
-from sdgs.estimators._decision_parameters import check_decision_parameters, check_thresholds, resolve_at_least_one
+from sdgs.estimators._deciding import DecidingMixin
+from sdgs.estimators._decision_parameters import (
+    check_decision_parameters,
+    check_thresholds,
+    resolve_at_least_one,
+    resolve_label_weight,
+)
 from sdgs.estimators._encoding import EncodingMixin
 from sdgs.estimators._explaining import ExplainingMixin
 from sdgs.estimators._prediction_explaining import PredictionExplainingMixin
@@ -47,6 +53,7 @@ ESTIMATOR_SOLVERS = ("brp", "svd")  # "brp-fresh" of decompose is for reproducin
 
 
 class SDGSModel(
+    DecidingMixin,
     EncodingMixin,
     AuditingMixin,
     ExplainingMixin,
@@ -78,6 +85,7 @@ class SDGSModel(
     metric: str
     decision: Any
     at_least_one: Any
+    label_weight: Any
     cv: Any
     solver: str
     max_iter: int
@@ -107,6 +115,7 @@ class SDGSModel(
         if isinstance(X, Samples):
             self.encoder_ = None
         check_thresholds(self.decision, labels.shape[1])
+        resolve_label_weight(self.label_weight, labels)  # an error now, not after the training
         self._out_of_fold = None
         labels = labels.tocsr()
         self._splits = splits_of(self.cv, X, known_positives(labels))
@@ -195,6 +204,8 @@ class SDGSModel(
             Y,
             at_least_one=context.decision.at_least_one,
             one_per_sample=self._is_multiclass,
+            label_weight=resolve_label_weight(self.label_weight, labels, samples.sample_weight),
+            sample_weight=sample_weight,
         )
         self.penalty_, self.read_from_ = results[0].choice.penalty, results[0].choice.read_from
 
@@ -214,9 +225,6 @@ class SDGSModel(
         if on_host(log_odds) and not np.isfinite(log_odds).all():
             raise too_large_for_model("scores overflow")
         return log_odds
-
-    def _decide(self, scores: Any) -> Any:
-        return self._decision.decide(expit(scores))
 
     def _probabilities(self, log_odds: Any) -> Any:
         return label_probabilities(log_odds, one_per_sample=self._is_multiclass)

@@ -19,7 +19,7 @@ from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs._utils._unobserved_labels import has_unobserved
 from sdgs._utils._validation import check_int
 from sdgs.estimators._base import reads_by_ridge
-from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one
+from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one, resolve_label_weight
 from sdgs.estimators._later_target import add_label_names, later_labels
 from sdgs.readout._calibration import fit_calibration
 from sdgs.readout._decision import Decision, make_decision
@@ -174,6 +174,8 @@ class UpdatingMixin:
             Y,
             at_least_one=at_least_one,
             one_per_sample=self._is_multiclass,
+            label_weight=resolve_label_weight(self.label_weight, scored.labels, scored.sample_weight),
+            sample_weight=scored.sample_weight,
         )
         self._calibration, self._pipelines, self._kept, self._out_of_fold = calibration, [pipeline], sums, None
         self._set_attributes(pipeline)

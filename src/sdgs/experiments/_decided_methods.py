@@ -78,7 +78,7 @@ def measure(case: Case, data_home: Path) -> dict[str, float]:
     """F1 in percent of the methods of a case."""
     study, name, method, number = case
     if study == "linear":
-        X, Y, X_test, Y_test = _fold(name, number, data_home)
+        X, Y, X_test, Y_test = split_fold(name, number, data_home)
         predicted = _predictions(method, X, Y, X_test)
     else:
         X, Y, X_test, Y_test = _split(name, number, data_home)
@@ -112,7 +112,7 @@ def _averaged(seed: int) -> dict[str, Any]:
     }
 
 
-def _fold(name: str, number: int, data_home: Path) -> Split:
+def split_fold(name: str, number: int, data_home: Path) -> Split:
     """One fold of the training samples held out; of many samples only some are used."""
     X, Y = _samples(name, data_home)
     if len(Y) > MAX_SAMPLES:

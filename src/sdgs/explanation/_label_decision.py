@@ -1,15 +1,22 @@
 """Why a label with its probability is predicted or not: the rule, and what the rule compares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.readout._decision import Decision
+from sdgs.readout._decision import Decision, weighted_probabilities
 
 # The measure that decides by metric: the set with the best expected F1 is also the best for accuracy.
-_MEASURES = {"f1": "F1", "accuracy": "F1", "hamming_loss": "Hamming loss"}
+_MEASURES = {
+    "f1": "F1",
+    "accuracy": "F1",
+    "hamming_loss": "Hamming loss",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "subset_accuracy": "subset accuracy",
+}
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,17 @@ class LabelDecision:
     probability : float
     threshold : float or None
         The probability that decides: a label with more is predicted. With "expected" and F1 or accuracy it is half of
-        the best expected F1 of this sample. None with "top" and "most probable", and if the empty set has the best
-        expected F1.
+        the best expected F1 of this sample. If the label has a weight, it is the value that the probability itself,
+        without the weight, must reach. None with "top" and "most probable", if the empty set has the best expected F1,
+        and for subset accuracy if label sets of training samples are compared.
     value_with, value_without : float or None
-        With "expected": the expected measure of the predicted set with and without the label.
+        With "expected": the expected measure of the predicted set with and without the label; where label sets are
+        compared, the probability of the most probable one with it and of the most probable one without it.
     rank, n_predicted : int
         The position of the label by probability, from 1, and the number of predicted labels.
+    label_weight : float or None
+        What the odds of the label are multiplied by (``label_weight`` of the estimator). ``value_with``,
+        ``value_without`` and ``rank`` are those of probabilities with the weights of labels.
     """
 
     predicted: bool
@@ -45,10 +57,28 @@ class LabelDecision:
     value_without: float | None
     rank: int
     n_predicted: int
+    label_weight: float | None = None
 
     def text(self) -> str:
-        """The decision in one sentence."""
-        p = f"p = {format_probability(self.probability)}"
+        """The decision in one sentence; with a weight of the label in two."""
+        if self.label_weight is None:
+            return self._comparison("p")
+        p, weighted = format_probability(self.probability), format_probability(self._weighted(self.probability))
+        effect = f"the odds of this label are multiplied by {self.label_weight:.3g}, so that p = {p} becomes {weighted}"
+        if self.threshold is not None:
+            effect += f" and p must reach {format_probability(self.threshold)}"
+        return f"{self._comparison('weighted p')} {effect[0].upper()}{effect[1:]}."
+
+    def _weighted(self, probability: float) -> float:
+        """A probability with the weight of the label."""
+        if self.label_weight is None:
+            return probability
+        return float(weighted_probabilities(np.asarray([[probability]]), np.asarray([self.label_weight]))[0, 0])
+
+    def _comparison(self, name: str) -> str:
+        """What was compared, in one sentence; probabilities have the weight of the label, and this name."""
+        probability = self._weighted(self.probability)
+        p = f"{name} = {format_probability(probability)}"
         if self.rule == "top" and self.n_predicted == 1:
             return (
                 f"It is the most probable label ({p})."
@@ -68,12 +98,13 @@ class LabelDecision:
         side = "is above" if self.probability > self.threshold else "is below"
         if self.probability == self.threshold:
             side = "equals"
-        threshold = format_probability(self.threshold)
-        if p == f"p = {threshold}" and self.probability != self.threshold:
-            p, threshold = f"p = {self.probability:.4f}", f"{self.threshold:.4f}"
+        limit = self._weighted(self.threshold)
+        threshold = format_probability(limit)
+        if p == f"{name} = {threshold}" and self.probability != self.threshold:
+            p, threshold = f"{name} = {probability:.4f}", f"{limit:.4f}"
         if self.rule == "threshold":
             return f"{p} {side} the threshold {threshold}."
-        half = "" if self.measure == "Hamming loss" else ", half of the best expected F1"
+        half = ", half of the best expected F1" if self.measure == "F1" else ""
         return f"{p} {side} {threshold}{half}: {compared}."
 
     def _compared_values(self) -> str:
@@ -81,35 +112,48 @@ class LabelDecision:
         if self.value_with is None or self.value_without is None:
             return ""
         with_it, without_it = _format_value(self.value_with), _format_value(self.value_without)
+        if self.measure == "subset accuracy":
+            return f"the most probable set with it has probability {with_it}, that without it {without_it}"
         return f"the expected {self.measure} of the set is {with_it} with it and {without_it} without it"
 
 
 def explain_decision(decision: Decision, P: NDArray[Any], predicted: NDArray[np.bool_], label: int) -> LabelDecision:
     """The decision on one label of a sample, from the probabilities and the predicted set of all labels, both (k,)."""
-    P = np.asarray(P, dtype=np.float64)
+    own = float(np.asarray(P, dtype=np.float64)[label])
+    P = weighted_probabilities(np.asarray(P, dtype=np.float64), decision.label_weight)
+    weight = None if decision.label_weight is None else float(decision.label_weight[label])
     p, is_predicted = float(P[label]), bool(predicted[label])
     rank = 1 + int(np.count_nonzero(p < P) + np.count_nonzero(P[:label] == p))
-    common = (rank, int(np.count_nonzero(predicted)))
-    measure = _MEASURES[decision.metric]
+    n_predicted = int(np.count_nonzero(predicted))
+
+    def explained(rule: str, threshold: float | None = None, *values: float) -> LabelDecision:
+        with_it, without_it = values or (None, None)
+        measure = _MEASURES[decision.metric]
+        return LabelDecision(
+            is_predicted, rule, measure, own, threshold, with_it, without_it, rank, n_predicted, weight
+        )
+
     if decision.top is not None:
-        return LabelDecision(is_predicted, "top", measure, p, None, None, None, *common)
-    threshold: float | None = None
-    if decision.thresholds is not None:
-        threshold = float(np.broadcast_to(decision.thresholds, P.shape)[label])
-        filled = decision.at_least_one and not (decision.thresholds <= P).any()
-    elif decision.metric == "hamming_loss":
-        threshold, filled = 0.5, decision.at_least_one and not (P >= 0.5).any()
+        return explained("top")
+    if decision.label_sets is not None:
+        return explained("expected", None, *_set_values(decision, P, label))
+    thresholds = decision.thresholds_for(P[None])
+    if thresholds is not None:
+        threshold: float | None = float(np.broadcast_to(thresholds, P.shape)[label])
+        filled = decision.at_least_one and not (thresholds <= P).any()
     else:
         best = _best_expected_f1(P)
         threshold = best / 2 if predicted.any() else None
         # Labels beside the only one are compared with it, and it with the empty set, which is not allowed.
-        filled = decision.at_least_one and is_predicted and common[1] == 1 and float(np.prod(1 - P)) > best
+        filled = decision.at_least_one and is_predicted and n_predicted == 1 and float(np.prod(1 - P)) > best
     if filled:
-        return LabelDecision(is_predicted, "most probable", measure, p, None, None, None, *common)
-    if decision.thresholds is not None:
-        return LabelDecision(is_predicted, "threshold", measure, p, threshold, None, None, *common)
-    value_with, value_without = (_expected_value(decision, P, predicted, label, member) for member in (True, False))
-    return LabelDecision(is_predicted, "expected", measure, p, threshold, value_with, value_without, *common)
+        return explained("most probable")
+    if threshold is not None and weight is not None:
+        threshold = threshold if threshold >= 1 else threshold / (weight * (1 - threshold) + threshold)
+    if decision.thresholds is not None or decision.metric in ("micro_f1", "macro_f1"):
+        return explained("threshold", threshold)
+    values = (_expected_value(decision, P, predicted, label, member) for member in (True, False))
+    return explained("expected", threshold, *values)
 
 
 def is_predicted_at(decision: Decision, P: NDArray[Any], label: int, probability: float) -> bool:
@@ -133,9 +177,20 @@ def _expected_value(
     labels[label] = member
     if decision.metric == "hamming_loss":
         return float(np.where(labels, 1 - P, P).mean())
+    if decision.metric == "subset_accuracy":
+        return float(np.where(labels, P, 1 - P).prod())
     if not labels.any():
         return float(np.prod(1 - P))
     return float(2 * P[labels].sum() / (labels.sum() + P.sum()))
+
+
+def _set_values(decision: Decision, P: NDArray[np.float64], label: int) -> tuple[float, float]:
+    """The probability of the most probable label set with the label, and of that without it."""
+    assert decision.label_sets is not None
+    independent = replace(decision, label_weight=None, label_sets=None).decide(P[None])[0]
+    sets, probabilities = decision.label_sets.set_probabilities(P, independent)
+    member = sets[:, label]
+    return float(probabilities[member].max(initial=0)), float(probabilities[~member].max(initial=0))
 
 
 def _format_value(value: float) -> str:

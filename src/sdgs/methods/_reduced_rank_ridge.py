@@ -119,9 +119,10 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
     n_components : int, float or sequence of such, default=(0.1, 0.25, 0.5, 0.75, 1.0)
         Ranks to choose from: numbers, or shares of the labels.
     alphas : float or sequence of floats, default=(0.01, 0.1, 1.0, 10.0, 100.0)
-    metric : {"f1", "accuracy", "hamming_loss", "squared_error"}, default="f1"
-        What the search maximises or, for the last two, minimises: a measure of :mod:`sdgs.metrics` of the predicted
-        labels, or the mean squared error of the scores.
+    metric : str, default="f1"
+        What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
+        the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
+        squared error of the scores.
     cv : int, default=5
         Number of folds.
     threshold : float, default=0.5

@@ -166,9 +166,10 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         Shares of the smallest ``gamma`` for which the sparse part alone is zero.
     taus : float or sequence of floats, default=(0.1, 0.25, 0.5, 1)
         Shares of the trace norm of the ridge coefficients whose penalty is the mean squared norm of centred samples.
-    metric : {"f1", "accuracy", "hamming_loss", "squared_error"}, default="f1"
-        What the search maximises or, for the last two, minimises: a measure of :mod:`sdgs.metrics` of the predicted
-        labels, or the mean squared error of the scores.
+    metric : str, default="f1"
+        What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
+        the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
+        squared error of the scores.
     cv : int, default=5
         Number of folds.
     threshold, tol, max_iter

@@ -15,6 +15,7 @@ from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipe
 from sdgs.preprocessing import TableEncoder
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
+from sdgs.readout._label_set_correction import LabelSetCorrection
 from sdgs.readout._out_of_fold import OutOfFold
 from sdgs.readout._sample_sums import SampleSums
 
@@ -43,8 +44,12 @@ def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dic
         }
         arrays[f"{prefix}calibration.slope"] = model._calibration.slope
         arrays[f"{prefix}calibration.offset"] = model._calibration.offset
-        if decision.thresholds is not None:
-            arrays[f"{prefix}thresholds"] = decision.thresholds
+        for name in ("thresholds", "label_weight"):
+            if getattr(decision, name) is not None:
+                arrays[f"{prefix}{name}"] = getattr(decision, name)
+        if decision.label_sets is not None:
+            arrays[f"{prefix}label_sets.sets"] = decision.label_sets.sets.view(np.uint8)
+            arrays[f"{prefix}label_sets.log_ratios"] = decision.label_sets.log_ratios
         if model._out_of_fold is not None:
             arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
             arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
@@ -144,7 +149,17 @@ def _decode_readout(model: Any, content: Any, k: int, prefix: str, arrays: Check
     if top is not None:
         check_int(top, "top", minimum=1)
     metric = check_choice(metric, "metric", TARGET_METRICS)
-    model._decision = Decision(metric, check_bool(at_least_one), thresholds, top)
+    label_weight = label_sets = None
+    if arrays.has(f"{prefix}label_weight"):
+        label_weight = arrays.take(f"{prefix}label_weight", "f", k)
+        if (label_weight <= 0).any():
+            raise ValueError("label_weight has entries that are not positive.")
+    if arrays.has(f"{prefix}label_sets.sets"):
+        sets = arrays.take(f"{prefix}label_sets.sets", "u", None, k)
+        if sets.max(initial=0) > 1:
+            raise ValueError("label_sets.sets has entries that are neither 0 nor 1.")
+        label_sets = LabelSetCorrection(sets.astype(bool), arrays.take(f"{prefix}label_sets.log_ratios", "f", None))
+    model._decision = Decision(metric, check_bool(at_least_one), thresholds, top, label_weight, label_sets)
 
 
 def _decode_out_of_fold(n: int, k: int, prefix: str, arrays: CheckedArrays) -> OutOfFold:

@@ -348,22 +348,29 @@ class ListField:
 
 @dataclass(frozen=True)
 class RecordField:
-    """An object that is made of its fields alone, such as a dataclass."""
+    """An object that is made of its fields alone, such as a dataclass; those in ``optional`` are left out if None."""
 
     kind: Callable[..., Any]
     fields: Mapping[str, Field]
+    optional: Mapping[str, Field] = field(default_factory=dict)
 
     def encode(self, value: Any, name: str, output: Output) -> Any:
         """As an object."""
-        return {key: one.encode(getattr(value, key), f"{name}.{key}", output) for key, one in self.fields.items()}
+        present = {key: one for key, one in self.optional.items() if getattr(value, key) is not None}
+        return {
+            key: one.encode(getattr(value, key), f"{name}.{key}", output)
+            for key, one in {**self.fields, **present}.items()
+        }
 
     def decode(self, content: Any, name: str, source: Source) -> Any:
         """The object."""
-        values = check_fields(content, *self.fields)
+        has = content if isinstance(content, dict) else {}
+        fields = {**self.fields, **{key: one for key, one in self.optional.items() if key in has}}
+        values = check_fields(content, *fields)
         return self.kind(
             **{
                 key: one.decode(value, f"{name}.{key}", source)
-                for (key, one), value in zip(self.fields.items(), values, strict=True)
+                for (key, one), value in zip(fields.items(), values, strict=True)
             }
         )
 
