@@ -649,8 +649,8 @@ def update_memory() -> str:
     return (
         f"Memory: batches of {int(records[0]['samples']):,} synthetic samples with `keep_samples={keep:_}`. The first "
         f"{len(fits)} are fitted to, with a peak of {peak:.0f}{SPACE}MiB above the memory of the process without data. "
-        f"Of the others, up to {int(sums[-1]['samples']):,} samples, each takes {min(memory):.0f} to {max(memory):.0f}"
-        f"{SPACE}MiB and {min(seconds):.1f} to {max(seconds):.1f}{SPACE}s."
+        f"Of the others, up to {int(sums[-1]['samples']):,} samples, each takes at most {max(memory):.0f}{SPACE}MiB and "
+        f"{min(seconds):.1f} to {max(seconds):.1f}{SPACE}s."
     )
 
 
