@@ -207,6 +207,23 @@ def test_every_rendered_table_is_on_a_page(render_results):
     assert used == set(render_results.render_blocks())
 
 
+def test_pairs_of_methods_beyond_the_noise_of_splits(render_results):
+    splits = {"a": [1.0, 2.0], "b": [2.0, 2.0], "c": [5.0, 4.0]}  # variances of differences: 1/2, 2, 1/2
+    ours = {"a": [0.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 4.0]}
+    noise = 2 * (1.0 * 1.5) ** 0.5
+    near, far = 0.99 * noise, 1.01 * noise
+    pairs = render_results.pairs_beyond_noise({"a": 0.0, "b": far, "c": far + near}, ours, splits)
+    assert sorted(pairs) == [("b", "a", True), ("c", "a", True)]
+    assert render_results.pairs_beyond_noise({"a": 3.0, "b": 0.0}, ours, splits) == [("b", "a", False)]
+    one_split = {m: v[:1] for m, v in splits.items()}
+    assert render_results.pairs_beyond_noise({"a": 0.0, "b": 9.0}, one_split, one_split) == []
+    assert render_results.leave_one_out(splits)[0] == (
+        {"a": 1.0, "b": 2.0, "c": 5.0},
+        {"a": [2.0], "b": [2.0], "c": [4.0]},
+    )
+    assert render_results.leave_one_out(one_split) == []
+
+
 def test_kendall_tau_is_that_of_scipy(render_results):
     rng = np.random.default_rng(0)
     for _ in range(20):

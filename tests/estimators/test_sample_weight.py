@@ -57,8 +57,9 @@ def test_weights_are_repetitions(model, form, unobserved, data):
     options = {"cv": weighted_splits(90)}
     one = clone(model).set_params(**options).fit(form(X), Y, sample_weight=weight)
     other = clone(model).set_params(cv=splits).fit(form(X_repeated), Y_repeated)
-    tolerance = 1e-6 if unobserved else 1e-8
-    np.testing.assert_allclose(one.decision_function(form(X)), other.decision_function(form(X)), atol=tolerance)
+    # Copies of a landmark each have a jitter; regressions on observed labels are iterative.
+    tolerance = 1e-5 if getattr(one, "gamma_", None) is not None or unobserved else 1e-8
+    np.testing.assert_allclose(one.decision_function(form(X)), other.decision_function(form(X)), rtol=0, atol=tolerance)
     np.testing.assert_array_equal(one.predict(form(X)), other.predict(form(X)))
 
 

@@ -5,21 +5,26 @@ and continues where it was interrupted. docs/results/published_study.csv has the
 Todorovski, Dzeroski and Kocev, Comprehensive comparative study of multi-label classification methods, Expert Systems
 with Applications, 2022.
 
-The study used support vector machines with an RBF kernel (decision trees in ensembles of chains) and other training and
-test samples. It predicted as many labels as training samples have on average; this changes nothing for label powerset,
-chains and HOMER, whose scores were 0 and 1 there. Here the base learner is logistic regression, and methods with scores
-use the threshold that gives as many labels as the training samples have, found on cross-fitted scores.
+The study has one random split of each data set. Here there are several, with test samples of the same number, so that
+the spread between splits shows which differences between methods a split can decide. Two variants are measured:
+
+- "default": logistic regression as base learner, and, for methods with scores, the threshold that gives as many labels
+  as the training samples have, found on cross-fitted scores;
+- "study": the settings of the study, as far as this library has them; see ``_study_settings.py``.
+
+Some rows have fixed settings, to show what they decide.
 """
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import process_time
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -30,13 +35,39 @@ from sdgs.datasets import REGISTRY, load, load_mulan
 from sdgs.estimators._decision_classifier import DecisionClassifier
 from sdgs.experiments._case_records import Row, complete_record
 from sdgs.experiments._result_tables import title_of
+from sdgs.experiments._study_settings import Settings, fit_predict
 from sdgs.methods import HOMER, ClassifierChains, LabelPowerset, MLkNN, RAkEL, StackedRelevance
 
 SOURCE = "study-comparison"
-COLUMNS = ("dataset", "method", "f1", "hamming_loss", "subset_accuracy", "fit_cpu_seconds", "source")
-DATASETS = ("emotions", "scene", "yeast", "enron", "medical", "genbase", "corel5k", "slashdot")
+MEASURES = ("f1", "hamming_loss", "subset_accuracy")
+COLUMNS = ("dataset", "variant", "split", "method", *MEASURES, "cpu_seconds", "source")
+TEST_SIZES = {  # of the study, and all samples
+    "emotions": (270, 593),
+    "scene": (960, 2407),
+    "yeast": (967, 2417),
+    "medical": (420, 978),
+    "genbase": (292, 662),
+    "slashdot": (2272, 3782),
+}
+DATASETS = (*TEST_SIZES, "enron", "corel5k")
+VARIANTS = ("default", "study")
+SPLITS = ("0", "1", "2")  # seeds
+FILES = (
+    "files"  # the split of Mulan's files, for the other data sets: too large for several, and for the study's settings
+)
+FIXED_SETTINGS: Mapping[tuple[str, str], tuple[tuple[str, ...], Settings]] = {  # not tuned, for some data sets
+    **{("BR", f"C = 8; gamma = 2^{e}"): (("scene", "yeast"), {"C": 8.0, "gamma": 2.0**e}) for e in (-7, -5, -3, -1, 1)},
+    **{("CC", f"C = 8; gamma = 2^{e}"): (("slashdot",), {"C": 8.0, "gamma": 2.0**e}) for e in (-7, -3)},
+    **{
+        ("HOMER", f"branching factor {c}"): (
+            ("emotions", "medical"),
+            {"C": 8.0, "gamma": 2.0**-7, "branching_factor": c},
+        )
+        for c in (2, 3, 4, 5)
+    },
+}
 N_CHAINS = 10
-Case = tuple[str, str]  # data set and method
+Case = tuple[str, str, str, str]  # data set, variant, split and method
 
 _SCORED: Mapping[str, Callable[[Any], Any]] = {  # decided by a threshold on their scores
     "BR": OneVsRestClassifier,
@@ -63,43 +94,66 @@ def make_method(name: str, sparse: bool) -> Any:
 
 
 def measure(case: Case, data_home: Path) -> list[Row]:
-    """The measures of a method, fitted to the training samples, on the test samples."""
-    name, method = case
-    (X, Y), (X_test, Y_test) = _samples(name, "train", data_home), _samples(name, "test", data_home)
-    model = make_method(method, issparse(X))
+    """The measures of a method, fitted to the training samples of a split, on its test samples."""
+    name, variant, split, method = case
+    X, Y, X_test, Y_test = _samples(name, split, data_home)
     start = process_time()
-    model.fit(X, Y)
+    if variant == "default":
+        predicted = np.asarray(make_method(method, issparse(X)).fit(X, Y).predict(X_test))
+    else:
+        _, settings = FIXED_SETTINGS.get((method, variant), ((), None))
+        predicted = fit_predict(method, X, Y, X_test, int(split), settings)
     seconds = process_time() - start
-    predicted = np.asarray(model.predict(X_test))
     values = {
         "f1": f"{metrics.f1(Y_test, predicted):.4f}",
         "hamming_loss": f"{metrics.hamming_loss(Y_test, predicted):.4f}",
         "subset_accuracy": f"{np.mean((predicted == Y_test).all(axis=1)):.4f}",
-        "fit_cpu_seconds": f"{seconds:.2f}",
+        "cpu_seconds": f"{seconds:.2f}",
     }
-    return [{"dataset": title_of(name), "method": method, **values, "source": SOURCE}]
+    keys = {"dataset": title_of(name), "variant": variant, "split": split, "method": method}
+    return [{**keys, **values, "source": SOURCE}]
 
 
-def _samples(name: str, split: Literal["train", "test"], data_home: Path) -> tuple[Any, Any]:
+def random_split(X: Any, Y: Any, test_size: tuple[int, int], seed: int) -> tuple[Any, Any, Any, Any]:
+    """Training samples with labels, and test samples with labels: a share of all, as a pair of numbers."""
+    rows = np.random.default_rng(seed).permutation(len(Y))
+    n_test = len(Y) * test_size[0] // test_size[1]
+    train, test = rows[n_test:], rows[:n_test]
+    return X[train], Y[train], X[test], Y[test]
+
+
+def _samples(name: str, split: str, data_home: Path) -> tuple[Any, Any, Any, Any]:
     if name in REGISTRY:
-        data = load(name, split, data_home=data_home)
+        train, test = (load(name, part, data_home=data_home) for part in ("train", "test"))
     else:
         folder = data_home / name
-        data = load_mulan(next(folder.glob(f"{name}-{split}.arff*")), folder / f"{name}.xml")
-    if data.Y is None:
+        files = (next(folder.glob(f"{name}-{part}.arff*")) for part in ("train", "test"))
+        train, test = (load_mulan(file, folder / f"{name}.xml") for file in files)
+    if train.Y is None or test.Y is None:
         raise ValueError(f"{name} has samples without labels.")
-    return data.X, data.Y.astype(np.int64)
+    Y, Y_test = train.Y.astype(np.int64), test.Y.astype(np.int64)
+    if split == FILES:
+        return train.X, Y, test.X, Y_test
+    X = (vstack if issparse(train.X) else np.vstack)([train.X, test.X]).astype(np.float64)
+    return random_split(X, np.vstack([Y, Y_test]), TEST_SIZES[name], int(split))
 
 
-def cases(datasets: Sequence[str] = ()) -> list[Case]:
+def cases(datasets: Sequence[str] = DATASETS, splits: Sequence[str] = (*SPLITS, FILES)) -> list[Case]:
     """All that is measured."""
-    return [(name, method) for name in DATASETS for method in METHODS if not datasets or name in datasets]
+    compared = [
+        *product(TEST_SIZES, VARIANTS, SPLITS, METHODS),
+        *product([name for name in DATASETS if name not in TEST_SIZES], VARIANTS[:1], [FILES], METHODS),
+    ]
+    fixed = [
+        (name, variant, SPLITS[0], method) for (method, variant), (names, _) in FIXED_SETTINGS.items() for name in names
+    ]
+    return [case for case in [*compared, *fixed] if case[0] in datasets and case[2] in splits]
 
 
 def case_of(row: Row) -> Case:
     """The case that a row of the record belongs to."""
     names = {title_of(name): name for name in DATASETS}
-    return names[row["dataset"]], row["method"]
+    return names[row["dataset"]], row["variant"], row["split"], row["method"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,11 +161,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m sdgs.experiments._study_comparison", description=__doc__)
     parser.add_argument("output", type=Path, help="CSV file to write, or to complete")
     parser.add_argument("--data-home", type=Path, required=True, help="folder with NAME/NAME-train.arff and so on")
-    parser.add_argument("--datasets", nargs="+", default=(), choices=DATASETS)
+    parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS)
+    parser.add_argument("--splits", nargs="+", default=(*SPLITS, FILES), choices=(*SPLITS, FILES))
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)
     measure_rows = partial(measure, data_home=options.data_home)
-    selected = cases(options.datasets)
+    selected = cases(options.datasets, options.splits)
     complete_record(options.output, COLUMNS, cases(), case_of, measure_rows, selected=selected, n_jobs=options.jobs)
 
 

@@ -168,5 +168,5 @@ class Scorer:
         values = []
         for scores, calibration in zip(candidates, calibrations, strict=True):
             P = calibration.probabilities(scores)
-            values.append(metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P)))
+            values.append(metric_value(self.decision.metric, to_device_of(Y, P), self.decision.decide(P), weight))
         return values
