@@ -777,11 +777,11 @@ def update_memory() -> str:
     fits = [r for r in records if int(r["samples"]) <= 2 * keep and r is not records[-1]][:2]
     sums = [r for r in records if r not in fits]
     memory, seconds = ([float(r[column]) for r in sums] for column in ("mib", "last_seconds"))
-    peak = max(float(r["mib"]) for r in fits)
+    peak, last = max(float(r["mib"]) for r in fits), int(sums[-1]["samples"])
     return (
         f"Memory: batches of {int(records[0]['samples']):,} synthetic samples with `keep_samples={keep:_}`. The first "
         f"{len(fits)} are fitted to, with a peak of {peak:.0f}{SPACE}MiB above the memory of the process without data. "
-        f"Of the others, up to {int(sums[-1]['samples']):,} samples, each takes at most {max(memory):.0f}{SPACE}MiB and "
+        f"Of the others, up to {last:,} samples, each takes at most {max(memory):.0f}{SPACE}MiB, and "
         f"{min(seconds):.1f} to {max(seconds):.1f}{SPACE}s."
     )
 
