@@ -180,6 +180,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         The fitted encoder of a table. Explanations, ``components_`` and ``transform`` are then in terms of its
         features, ``encoder_.get_feature_names_out()``. Methods take tables like that of ``fit``, or arrays that
         ``encoder_.transform`` returned.
+    n_samples_seen_ : int
+        The number of samples that ``fit`` and ``update`` have learnt; only with ``keep_samples``.
     n_features_in_ : int
         Number of columns of ``X``.
     feature_names_in_ : ndarray of str
