@@ -40,7 +40,7 @@ def with_first_entry(value):
         ({"Y": Y[:, :0]}, "Y has no labels"),
         ({"Y": 2 * Y}, "Y must hold only 0 and 1"),
         ({"Y": Y - 0.5}, "Y must hold only 0 and 1"),
-        ({"Y": np.where(Y, np.nan, 0)}, "Y contains NaN or None: labels are missing in 6 of 6 rows"),
+        ({"Y": np.where(Y, np.nan, 0)}, "Y has no positive entry"),
         ({"Y": np.where(Y, "yes", "no")}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U3"),
         ({"Y": Y.astype(str)}, "Y must hold only 0 and 1, as numbers or booleans; its dtype is <U"),
         ({"Y": Y.astype(str).astype(object)}, "Y must hold only 0 and 1"),

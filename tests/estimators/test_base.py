@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 from sdgs import AveragingClassifier, DecisionClassifier, SDGSClassifier
 from sdgs.datasets import make_label_subspaces
 from sdgs.estimators import _base
-from sdgs.methods import BinaryRelevance
+from sdgs.methods import BinaryRelevance, LabelPowerset
 from sdgs.metrics import micro_f1
 from sdgs.model_selection import MultilabelStratifiedKFold
 
@@ -264,11 +264,16 @@ def test_suspicious_labels_and_explanations_take_lists_of_labels(lists):
 
 
 @pytest.mark.parametrize(
-    "y", [[0.0, np.nan, 1.0], np.array(["a", None, "b"], dtype=object), np.array([[0, 1], [1, np.nan], [1, 0]])]
+    ("model", "y"),
+    [
+        (SDGSClassifier(), [0.0, np.nan, 1.0]),
+        (SDGSClassifier(), np.array(["a", None, "b"], dtype=object)),
+        (LabelPowerset(), np.array([[0, 1], [1, np.nan], [1, 0]])),
+    ],
 )
-def test_missing_labels_are_named(y):
+def test_missing_labels_are_named(model, y):
     with pytest.raises(ValueError, match=r"missing in 1 of 3 rows \(counted from 0: 1\)"):
-        SDGSClassifier().fit(np.eye(3), y)
+        model.fit(np.eye(3), y)
 
 
 def test_a_label_without_a_name_is_warned_of_once(digits):

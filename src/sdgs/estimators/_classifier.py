@@ -96,8 +96,9 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         frequency) ** 0.5, so that rare labels are predicted more often, which raises macro F1; see docs/decisions.md.
         Without effect on labels with a tuned threshold of their own (``decision="thresholds"``), because that adapts to
         the weight. For a 1-D target the odds of the classes are multiplied.
-    cv : int, default=3
-        For ``readout="ridge"``: the number of folds.
+    cv : int, splitter or sequence of splits, default=3
+        For ``readout="ridge"``: the number of folds; or a scikit-learn splitter, or pairs of training and test rows,
+        that test each sample at most once.
     scaling : {"auto", "rows", "columns", "idf", None}, default="auto"
         How samples are scaled, in training and prediction. ``"rows"``: every sample to unit Euclidean norm, which
         ``alpha``, ``huber``, ``threshold`` and ``penalty`` assume. ``"columns"``: features standardised first.
@@ -142,9 +143,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         the same model, to the last digit. Other data or parameters ignore these files, so that models may share a
         folder. Delete it when the model is saved. Needs a ``random_state``. See :func:`sdgs.decompose`.
     keep_samples : int or None, default=None
-        For :meth:`update`: the maximum number of training samples that the model, and its file, keep. Of more samples
-        they keep only sums, whose size does not depend on their number. 10,000 is a good value; with more, updates are
-        more accurate and take longer. None: nothing is kept, and the model cannot be updated.
+        For :meth:`update`: how many training samples the model, and its file, keep at most. Of more they keep only sums.
+        10,000 is a good value; with more, updates are more accurate and slower. None: the model cannot be updated.
 
     Attributes
     ----------

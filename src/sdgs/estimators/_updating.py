@@ -157,7 +157,9 @@ class UpdatingMixin:
             at_least_one = at_least_one and self._decision.at_least_one
         penalties = PENALTIES if self.penalty_ in PENALTIES and self.penalty == "auto" else (self.penalty_,)
         compared = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
-        options = UpdateOptions(penalties, compared, n_threads(self.n_jobs))
+        if self.propensity_ is not None:
+            self.propensity_ = np.append(self.propensity_, np.full(n_new_labels, self.propensity_.mean()))
+        options = UpdateOptions(penalties, compared, n_threads(self.n_jobs), self.propensity_)
         sums, pipeline = add_labels(self._kept, self._pipelines[0], n_new_labels)
         sums, pipeline, self.penalty_ = add_samples(sums, pipeline, self.penalty_, new, options)
         assert pipeline.ridge is not None
@@ -165,8 +167,7 @@ class UpdatingMixin:
             raise too_large_for_model("their squares overflow")
         scored = sums.scored
         scores, Y = scored.scores.astype(np.float64), scored.labels.toarray().astype(np.float64)
-        calibration = fit_calibration(scores, Y, sample_weight=scored.sample_weight, propensity=sums.propensity)
-        self.propensity_ = sums.propensity
+        calibration = fit_calibration(scores, Y, sample_weight=scored.sample_weight, propensity=self.propensity_)
         self._decision = make_decision(
             self.decision,
             self.metric,

@@ -149,8 +149,6 @@ class SampleSums:
         The sums, over the ``n_compared`` rows scored since the penalty was changed, of what the next lower and the next
         higher penalty gain in the metric.
     n_compared : int
-    propensity : ndarray of shape (k,) or None
-        The probability that a true label is given; None if labels that are not given are negative.
     """
 
     gram: Array
@@ -164,7 +162,6 @@ class SampleSums:
     scored: ScoredSamples
     penalty_gains: Array
     n_compared: int
-    propensity: NDArray[np.float64] | None = None
 
     @property
     def moments(self) -> Moments:
@@ -202,10 +199,8 @@ def add_labels(sums: SampleSums, pipeline: FittedPipeline, n_new: int) -> tuple[
     features = replace(features, decomposition=decomposition, n_labels=k, columns=columns)
     coef = np.vstack([ridge.coef, np.zeros((n_new, ridge.coef.shape[1]))])
     labels = csr_array((scored.labels.data, scored.labels.indices, scored.labels.indptr), (len(scored.scores), k))
-    propensity = None if sums.propensity is None else np.append(sums.propensity, [sums.propensity.mean()] * n_new)
     sums = replace(
         sums,
-        propensity=propensity,
         cross=np.hstack([sums.cross, np.zeros((len(sums.cross), n_new))]),
         Y_mean=np.append(sums.Y_mean, np.zeros(n_new)),
         scored=replace(scored, scores=np.pad(scored.scores, ((0, 0), (0, n_new))), labels=labels),

@@ -34,11 +34,14 @@ class UpdateOptions:
     decision : Decision
         The decision that they are compared with.
     n_jobs : int or None
+    propensity : ndarray of shape (k,) or None
+        The probability that a true label is given; None if labels that are not given are negative.
     """
 
     penalties: Sequence[float]
     decision: Decision
     n_jobs: int | None
+    propensity: NDArray[np.float64] | None = None
 
 
 def sum_samples(
@@ -66,7 +69,6 @@ def sum_samples(
         scored=scored,
         penalty_gains=np.zeros(2),
         n_compared=0,
-        propensity=context.propensity,
     )
 
 
@@ -105,7 +107,7 @@ def add_samples(
     scored = sums.scored.add(candidates[position], scored_labels, scored_weight)
     sums = replace(sums, n_samples=sums.n_samples + n, scored=scored)
     if len(candidates) > 1:
-        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight, sums.propensity)
+        scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight, options.propensity)
         values = dict(zip(candidates, scorer.quick_values(list(candidates.values()), {}), strict=True))
         sums, position = _choose_neighbour(sums, values, position, scored_rows.size)
     moments = merge_moments([moments, moments_of(scored_rows)])

@@ -37,8 +37,6 @@ def encode_kept(kept: KeptSamples | SampleSums, prefix: str, arrays: Arrays) -> 
     arrays[f"{prefix}penalty_gains"] = kept.penalty_gains
     _encode_structure(kept.scored.labels, f"{prefix}labels.", arrays)
     _encode_weight(kept.scored.sample_weight, prefix, arrays)
-    if kept.propensity is not None:
-        arrays[f"{prefix}propensity"] = kept.propensity
     sizes = kept.size_weights
     return {
         "form": "sums",
@@ -88,18 +86,7 @@ def decode_kept(content: Any, pipeline: FittedPipeline, prefix: str, arrays: Che
         ),
         penalty_gains=gains,
         n_compared=check_int(n_compared, "the number of compared samples", minimum=0),
-        propensity=_decode_propensity(prefix, arrays, k),
     )
-
-
-def _decode_propensity(prefix: str, arrays: CheckedArrays, k: int) -> Any:
-    name = f"{prefix}propensity"
-    if not arrays.has(name):
-        return None
-    propensity = arrays.take(name, "f", k)
-    if propensity.dtype != np.float64 or propensity.min() <= 0 or propensity.max() > 1:
-        raise ValueError(f"{name} must be float64, above 0 and at most 1.")
-    return propensity
 
 
 def _decode_size_weights(content: Any) -> SizeWeights:

@@ -53,6 +53,8 @@ def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dic
         if model._out_of_fold is not None:
             arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
             arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
+    if model.propensity_ is not None:
+        arrays[f"{prefix}propensity"] = model.propensity_
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
     if model.encoder_ is not None:
@@ -79,6 +81,7 @@ def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: Checke
         decode_pipeline(content, f"{prefix}pipeline{i}.", arrays, p, k, has_ridge=readout is not None)
         for i, content in enumerate(pipelines)
     ]
+    model.propensity_ = _decode_propensity(k, prefix, arrays)
     model._out_of_fold = None
     if type(model).__name__ == "SDGSClassifier":
         model._kept = None
@@ -99,6 +102,15 @@ def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: Checke
         raise ValueError("only SDGSClassifierCV has the results of a search.")
     if search is not None:
         _decode_search(model, search)
+
+
+def _decode_propensity(k: int, prefix: str, arrays: CheckedArrays) -> NDArray[np.float64] | None:
+    if not arrays.has(f"{prefix}propensity"):
+        return None
+    propensity = arrays.take(f"{prefix}propensity", "f", k)
+    if propensity.min() <= 0 or propensity.max() > 1:
+        raise ValueError("propensity has entries that are no probabilities.")
+    return propensity
 
 
 def _decode_encoder(model: Any, content: Any, prefix: str, arrays: CheckedArrays) -> TableEncoder:
