@@ -143,8 +143,8 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         the same model, to the last digit. Other data or parameters ignore these files, so that models may share a
         folder. Delete it when the model is saved. Needs a ``random_state``. See :func:`sdgs.decompose`.
     keep_samples : int or None, default=None
-        For :meth:`update`: how many training samples the model, and its file, keep at most. Of more they keep only sums.
-        10,000 is a good value; with more, updates are more accurate and slower. None: the model cannot be updated.
+        For :meth:`update`: how many training samples the model, and its file, keep at most. Of more they keep sums
+        alone. 10,000 is a good value; with more, updates are better and slower. None: the model cannot be updated.
 
     Attributes
     ----------

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -54,6 +55,7 @@ def atomic_update(update: Method) -> Method:
 class UpdatingMixin:
     """Mixin of SDGSClassifier: what ``fit`` keeps of the samples, and ``update``."""
 
+    propensity_: NDArray[np.float64] | None
     _out_of_fold: OutOfFold | None
     keep_samples: int | None
     _kept: KeptSamples | SampleSums | None = None

@@ -28,6 +28,7 @@ CASES = {
     "samples, missing": ({"keep_samples": 500}, MISSING, LISTS, False),
     "sums": ({"keep_samples": 0}, DATA.X, FRAME, False),
     "sums, kernel": ({"keep_samples": 0, "gamma": 1.0, "n_landmarks": 20}, DATA.X, DATA.Y, True),
+    "sums, labels may be missing": ({"keep_samples": 0, "assume": "missing", "propensity": 0.8}, WORDS, FRAME, False),
     "sums, words": ({"keep_samples": 0}, WORDS, LISTS, False),
 }
 
