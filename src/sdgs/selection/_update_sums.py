@@ -4,12 +4,14 @@ Scaling, subspaces, landmarks and selected columns stay those of the fit. For th
 all samples, to rounding.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from sdgs.readout._decision import Decision
 from sdgs.readout._moments import Moments, accumulate, merge_moments
@@ -108,7 +110,9 @@ def add_samples(
     sums = replace(sums, n_samples=sums.n_samples + n, scored=scored)
     if len(candidates) > 1:
         scorer = Scorer(scored_labels.toarray().astype(np.float64), options.decision, scored_weight, options.propensity)
-        values = dict(zip(candidates, scorer.quick_values(list(candidates.values()), {}), strict=True))
+        with warnings.catch_warnings():  # few samples may have no calibration, but then the gains are of few samples
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            values = dict(zip(candidates, scorer.quick_values(list(candidates.values()), {}), strict=True))
         sums, position = _choose_neighbour(sums, values, position, scored_rows.size)
     moments = merge_moments([moments, moments_of(scored_rows)])
     penalty = options.penalties[position]
