@@ -757,11 +757,27 @@ def update_blocks() -> dict[str, str]:
             label = cell(differences(dataset, "new label", "update", keep, "label_f1"))
             random, file = (cell(differences(dataset, order, "update", keep)) for order in ("random", "file"))
             with_label = f"{new} ({label})" if new else ""
-            rows.append([titles[dataset], size, f"{f1:.2f}", f"{int(keep):,}", random, file, with_label])
+            changes = [
+                float(r["probability_change"])
+                for r in of_dataset
+                if (r["order"], r["design"], r["keep_samples"]) == ("random", "update", keep)
+            ]
+            row = [
+                titles[dataset],
+                size,
+                f"{f1:.2f}",
+                f"{int(keep):,}",
+                random,
+                file,
+                with_label,
+                f"{fmean(changes):.4f}",
+            ]
+            rows.append(row)
         alternatives = (("update", kept[-1]), ("sample", kept[-1]), ("update", "0"))
         cells = (cell(differences(dataset, "random", design, keep)) for design, keep in alternatives)
         designs.append([titles[dataset], f"{int(kept[-1]):,}", *cells])
     header = ["Data", "samples learnt", "F1 of one fit", "`keep_samples`", "at random", "in order", "new label"]
+    header.append("probabilities")
     columns = ["Data", "`keep_samples`", "updates", "fit to a random sample", "`keep_samples=0`"]
     return {
         "updates-f1": markdown_table(header, rows),
