@@ -730,6 +730,78 @@ def sources_table(*names: str) -> str:
     return markdown_table(["Records", "Command", "Published", "Machine and software"], rows, n_text_columns=4)
 
 
+def update_blocks() -> dict[str, str]:
+    """How updates compare with one fit, with their alternatives, and what memory they need."""
+    records = [r for r in read_records("updates") if r["dataset"] != "synthetic"]
+    once = {(r["dataset"], r["order"], r["seed"]): r for r in records if r["design"] == "fit"}
+    titles = {"scene": "Scene", "enron": "Enron", "yahoo-arts": "Yahoo-Arts", "mediamill": "Mediamill"}
+
+    def differences(dataset: str, order: str, design: str, keep: str, column: str = "f1") -> list[float]:
+        return [
+            float(r[column]) - float(once[dataset, order, r["seed"]][column])
+            for r in records
+            if (r["dataset"], r["order"], r["design"], r["keep_samples"]) == (dataset, order, design, keep)
+        ]
+
+    def cell(values: Sequence[float]) -> str:
+        return f"{fmean(values):+.2f}".replace("-", "\N{MINUS SIGN}") if values else ""
+
+    rows, designs = [], []
+    for dataset in unique(r["dataset"] for r in records):
+        of_dataset = [r for r in records if r["dataset"] == dataset]
+        kept = unique(r["keep_samples"] for r in of_dataset if r["design"] == "update" and r["keep_samples"] != "0")
+        size = f"{int(of_dataset[0]['samples']):,}"
+        f1 = fmean(float(r["f1"]) for r in of_dataset if (r["design"], r["order"]) == ("fit", "random"))
+        for keep in kept:
+            new = cell(differences(dataset, "new label", "update", keep))
+            label = cell(differences(dataset, "new label", "update", keep, "label_f1"))
+            random, file = (cell(differences(dataset, order, "update", keep)) for order in ("random", "file"))
+            with_label = f"{new} ({label})" if new else ""
+            changes = [
+                float(r["probability_change"])
+                for r in of_dataset
+                if (r["order"], r["design"], r["keep_samples"]) == ("random", "update", keep)
+            ]
+            row = [
+                titles[dataset],
+                size,
+                f"{f1:.2f}",
+                f"{int(keep):,}",
+                random,
+                file,
+                with_label,
+                f"{fmean(changes):.4f}",
+            ]
+            rows.append(row)
+        alternatives = (("update", kept[-1]), ("sample", kept[-1]), ("update", "0"))
+        cells = (cell(differences(dataset, "random", design, keep)) for design, keep in alternatives)
+        designs.append([titles[dataset], f"{int(kept[-1]):,}", *cells])
+    header = ["Data", "samples learnt", "F1 of one fit", "`keep_samples`", "at random", "in order", "new label"]
+    header.append("probabilities")
+    columns = ["Data", "`keep_samples`", "updates", "fit to a random sample", "`keep_samples=0`"]
+    return {
+        "updates-f1": markdown_table(header, rows),
+        "updates-designs": markdown_table(columns, designs),
+        "updates-memory": update_memory(),
+    }
+
+
+def update_memory() -> str:
+    """The peak memory and the time of updates, as a sentence."""
+    records = [r for r in read_records("updates") if r["dataset"] == "synthetic"]
+    keep = int(records[0]["keep_samples"])
+    fits = [r for r in records if int(r["samples"]) <= 2 * keep and r is not records[-1]][:2]
+    sums = [r for r in records if r not in fits]
+    memory, seconds = ([float(r[column]) for r in sums] for column in ("mib", "last_seconds"))
+    peak, last = max(float(r["mib"]) for r in fits), int(sums[-1]["samples"])
+    return (
+        f"Memory: batches of {int(records[0]['samples']):,} synthetic samples with `keep_samples={keep:_}`. The first "
+        f"{len(fits)} are fitted to, with a peak of {peak:.0f}{SPACE}MiB above the memory of the process without data. "
+        f"Of the others, up to {last:,} samples, each takes at most {max(memory):.0f}{SPACE}MiB, and "
+        f"{min(seconds):.1f} to {max(seconds):.1f}{SPACE}s."
+    )
+
+
 def render_blocks() -> dict[str, str]:
     """The text of every block, by name."""
     accuracy = Accuracy()
@@ -758,6 +830,7 @@ def render_blocks() -> dict[str, str]:
         **decision_metric_blocks(),
         **introduction_blocks(),
         **study_blocks(),
+        **update_blocks(),
     }
 
 

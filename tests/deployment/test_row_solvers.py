@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sdgs import group_lasso
-from sdgs.deployment.predictor._label_sets import best_expected_f1 as exported_best_expected_f1
+from sdgs.deployment.predictor._decided_labels import best_expected_f1 as exported_best_expected_f1
 from sdgs.deployment.predictor._pipeline_scores import Codebook
 from sdgs.deployment.predictor._row_group_lasso import code_complete_rows
 from sdgs.deployment.predictor._row_huber_lasso import code_by_huber_loss

@@ -273,9 +273,9 @@ def test_kernels_are_computed_from_cleaned_samples():
 def test_landmarks_are_drawn_from_training_folds(monkeypatch):
     n_samples = []
 
-    def recorded(X, *args):
+    def recorded(X, *args, **options):
         n_samples.append(len(X))
-        return fit_landmark_kernel(X, *args)
+        return fit_landmark_kernel(X, *args, **options)
 
     monkeypatch.setattr(_features, "fit_landmark_kernel", recorded)
     data = make_label_subspaces(60, 8, 3, n_components=2, random_state=0)

@@ -75,6 +75,10 @@ def fitted_models():
         robust.fit(*frames),
         search.fit(X, Y),
         SDGSClassifier(2, gamma=None, cv=2, random_state=0).fit(table(), Y),
+        SDGSClassifier(1, gamma=None, cv=2, keep_samples=100, random_state=0).fit(
+            X, np.where(X[:, :3] > 2, np.nan, Y), sample_weight=1 + X[:, 0]
+        ),
+        SDGSClassifier(1, gamma=1.0, n_landmarks=4, cv=2, keep_samples=0, random_state=0).fit(csr_array(X), Y),
     )
 
 

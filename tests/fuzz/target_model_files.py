@@ -3,7 +3,8 @@
 import warnings
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import ConvergenceWarning
 
 import sdgs
 from fuzz.checks import VALID, check_error, only_changes
@@ -59,7 +60,9 @@ def check_content(content, folder):
             return check_error(error)
         with only_changes(folder, "again.sdgs"):
             model.save(folder / "again.sdgs")
-        again = check_predictions(sdgs.load(folder / "again.sdgs"))
+        saved = sdgs.load(folder / "again.sdgs")
+        again = check_predictions(saved)
+        check_updates(model, saved)
     for method, answer in answers.items():
         same = np.array_equal(answer, again[method], equal_nan=answer.dtype.kind == "f")
         assert same, f"{method} of a model that was saved and loaded is different"
@@ -86,8 +89,29 @@ def check_predictions(model):
     return answers
 
 
+def check_updates(model, saved):
+    """A model that can be updated learns, or says why it cannot; a saved one does the same."""
+    if not hasattr(model, "n_samples_seen_"):
+        return
+    labels, probabilities = csr_array(np.eye(len(_SAMPLES), len(model.classes_), dtype=bool)), []
+    for one in (model, saved):
+        before = dict(vars(one))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                one._update_by_matrix(samples_for(one), labels, ())
+            except ValueError:  # forged numbers may overflow, or a label may have no samples
+                assert vars(one) == before, "an update that failed has changed the model"
+                return
+        assert one.n_samples_seen_ >= len(_SAMPLES)
+        probabilities.append(np.asarray(one.predict_proba(samples_for(one))))
+    np.testing.assert_array_equal(*probabilities)
+
+
 def check_suspicious_labels(model, answers):
     """Those of the training samples, which a forged file may say anything about, are added to the answers."""
+    if not hasattr(model, "out_of_fold_rows_"):  # an update by sums leaves none
+        return
     n, _, k = model.decomposition_.shape
     suspicious = model.suspicious_labels(n_pairs=5)
     assert ((suspicious.rows >= 0) & (suspicious.rows < n)).all(), "a sample is out of range"

@@ -137,3 +137,15 @@ def test_reference_values(data_home, m, f1):
         for seed in range(5)
     ]
     assert np.mean(values) == pytest.approx(f1, abs=0.05)
+
+
+def test_the_mean_number_of_labels_counts_weights():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((20, 3)), np.repeat([[1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], 10, axis=0)
+    weight = np.repeat([1, 3], 10)
+    model = CompressedLabels(random_state=0).fit(X, Y, weight)
+    assert (
+        model.sparsity_
+        == CompressedLabels(random_state=0).fit(np.repeat(X, weight, 0), np.repeat(Y, weight, 0)).sparsity_
+    )
+    assert model.sparsity_ > CompressedLabels(random_state=0).fit(X, Y).sparsity_

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -120,3 +121,14 @@ def test_reference_values_of_medical(medical, measures):
     values = [list(measures(Y_test, model.predict(X_test)).values()) for model in models]
     expected = [0.0132, 0.5845, 0.7022, 0.6729, 0.7395, 0.2597]
     np.testing.assert_allclose(np.mean(values, axis=0), expected, atol=0.03)
+
+
+def test_weights_of_samples_in_clusters_are_numbers_of_copies():
+    Y = np.random.default_rng(0).random((30, 9)) < 0.4
+    weight = np.random.default_rng(1).integers(1, 6, 30)
+
+    def groups(Y, weight=None):
+        models = (HOMER(DummyClassifier(), random_state=seed) for seed in range(5))
+        return [[group.tolist() for group in m.fit(np.zeros((len(Y), 1)), Y, weight).groups_] for m in models]
+
+    assert groups(Y, weight) == groups(np.repeat(Y, weight, axis=0)) != groups(Y)

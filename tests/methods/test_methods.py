@@ -10,9 +10,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sdgs import metrics
 from sdgs.methods import MDDM, BinaryRelevance, MLkNN
 
+INEXACT = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "the solver stops at tol=1e-4; with 1e-9 the check passes"
+    for kind in ("dense", "sparse")
+}
+
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([BinaryRelevance(), MLkNN(), MDDM()])
+@parametrize_with_checks(
+    [BinaryRelevance(), BinaryRelevance(tol=1e-9, max_iter=100_000), MLkNN(), MDDM()],
+    expected_failed_checks=lambda estimator: {} if getattr(estimator, "tol", 0) < 1e-4 else INEXACT,
+)
 def test_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 

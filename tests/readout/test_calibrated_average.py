@@ -132,3 +132,18 @@ def test_shrunk_log_odds_are_finite_and_in_order():
         assert shrunk[4] == 0
         np.testing.assert_allclose(shrunk, -shrunk_log_odds(1 - P, 2 / (n + 2)), atol=1e-9)
     np.testing.assert_allclose(shrunk_log_odds(P[3:6], 1e-12), logit(P[3:6]), atol=1e-9)
+
+
+def test_weights_are_numbers_of_copies_and_unobserved_labels_are_left_out():
+    Y, log_odds = draw(n=300)
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 4, 300).astype(float)
+    copies = np.repeat(np.arange(300), weight.astype(int))
+    Y = np.where(rng.random(Y.shape) < 0.2, np.nan, Y)
+    average = fit_average(log_odds, Y, F1, sample_weight=weight)
+    expected = fit_average([values[copies] for values in log_odds], Y[copies], F1)
+    np.testing.assert_allclose(average.weights, expected.weights, atol=1e-6)
+    np.testing.assert_allclose(average.log_odds(log_odds), expected.log_odds(log_odds), atol=1e-5)
+    known = ~np.isnan(Y[:, 0])
+    of_known = best_weights([values[known][:, :1] for values in log_odds], Y[known][:, :1])
+    np.testing.assert_allclose(best_weights([values[:, :1] for values in log_odds], Y[:, :1]), of_known, atol=1e-7)

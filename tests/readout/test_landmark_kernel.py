@@ -37,6 +37,7 @@ def test_sparse_samples_are_compared_as_they_are_scaled(samples):
     X = csr_array(np.where(samples > 0, samples, 0))
     kernel = fit_landmark_kernel(X, np.full(60, 7.0), 1.0, 60, 0)
     assert kernel.weights is None
+    np.testing.assert_allclose(kernel.gram(), kernel.landmark_gram, rtol=1e-14)
     values = kernel.transform(X, np.full(60, 7.0))
     np.testing.assert_allclose(values, laplacian_kernel(X.toarray(), gamma=1 / mean_distance(X.toarray())))
     np.testing.assert_allclose(kernel.landmark_gram, values, atol=2e-6)

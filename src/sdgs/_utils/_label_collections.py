@@ -116,6 +116,17 @@ def binarize_label_lists(y: Any, name: str, classes: Any = None) -> tuple[csr_ar
     return csr_array((data, np.array(columns, dtype=np.intp), ends), shape=(len(rows), len(column_of))), classes
 
 
+def more_label_names(y: Any, name: str, known: NDArray[Any]) -> NDArray[Any]:
+    """The known names of labels, and after them those that occur only in lists of labels, sorted."""
+    if _items(y) is None:
+        raise ValueError(f"{name} must have a list of labels for each sample, as that of fit had.")
+    new = {label for row in _checked_rows(y, name) for label in row}.difference(known.tolist())
+    if not new:
+        return known
+    _sorted_names(new.union(known.tolist()), name)  # raises an error if they are not all of one type
+    return np.concatenate([known, _sorted_names(new, name)])
+
+
 def as_label_matrix(y: Any, classes: Any, name: str = "y") -> Any:
     """Lists of labels as a matrix whose columns are ``classes``; any other target as it is."""
     return binarize_label_lists(y, name, classes)[0] if has_label_lists(y) else y

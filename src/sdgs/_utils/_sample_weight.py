@@ -22,3 +22,16 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | Non
             f"{weights.shape}."
         )
     return np.asarray(weights)
+
+
+def rows_with_weight(sample_weight: NDArray[np.float64] | None) -> NDArray[np.intp] | None:
+    """The samples whose weight is not 0; None if they are all."""
+    if sample_weight is None or sample_weight.all():
+        return None
+    return np.flatnonzero(sample_weight)
+
+
+def drop_zero_weights(X: Any, labels: Any, sample_weight: NDArray[np.float64] | None) -> tuple[Any, Any, Any]:
+    """Samples, labels and weights without the samples of weight 0."""
+    rows = rows_with_weight(sample_weight)
+    return (X, labels, sample_weight) if rows is None else (X[rows], labels[rows], sample_weight[rows])  # type: ignore[index]

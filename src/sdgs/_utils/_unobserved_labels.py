@@ -77,11 +77,16 @@ def known_positives(labels: Any) -> Any:
 def label_frequencies(labels: Any, sample_weight: Array | None = None) -> Array:
     """The share of each label among the samples of which it is known; 0 for a label that is never observed."""
     positive = column_sums(known_positives(labels), sample_weight)
-    total = float(labels.shape[0]) if sample_weight is None else float(sample_weight.sum())
-    if not has_unobserved(labels):
-        return np.asarray(positive / total)
-    observed = total - column_sums(_unobserved(labels), sample_weight)
+    observed = observed_totals(labels, sample_weight)
+    if not isinstance(observed, np.ndarray):
+        return np.asarray(positive / observed)
     return np.asarray(np.divide(positive, observed, out=np.zeros_like(positive), where=observed > 0))
+
+
+def observed_totals(labels: Any, sample_weight: Array | None = None) -> float | Array:
+    """The weight of the samples in which each label is observed; one number if all labels are in all samples."""
+    total = float(labels.shape[0]) if sample_weight is None else float(sample_weight.sum())
+    return total - column_sums(_unobserved(labels), sample_weight) if has_unobserved(labels) else total
 
 
 def expected_labels(labels: Any, sample_weight: Array | None = None) -> Any:
@@ -93,6 +98,14 @@ def expected_labels(labels: Any, sample_weight: Array | None = None) -> Any:
     mask = np.isnan(labels.data)
     labels.data[mask] = frequencies[labels.indices[mask]]
     return labels
+
+
+def observed_samples(X: Any, y: NDArray[Any], *others: Any) -> tuple[Any, ...]:
+    """Samples, one label of theirs and other arrays (or None), without the samples in which the label is unobserved."""
+    if not has_unobserved(y):
+        return X, y, *others
+    rows = np.flatnonzero(~np.isnan(y))
+    return X[rows], y[rows] == 1, *(None if each is None else each[rows] for each in others)
 
 
 def column_sums(indicator: Any, sample_weight: Array | None = None) -> Array:

@@ -131,8 +131,13 @@ def _warn_of_blank_names(Y: Any, name: str) -> None:
         )
 
 
-def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True) -> csc_array:
-    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; rejects anything but a 2-D matrix of 0 and 1."""
+def check_labels(
+    Y: Any, *, n_samples: int | None = None, name: str = "Y", some_positive: bool = True, if_missing: str = ""
+) -> csc_array:
+    """``Y`` as a boolean (n, k) CSC matrix with sorted indices; rejects anything but a 2-D matrix of 0 and 1.
+
+    ``if_missing`` is added to the error about missing labels.
+    """
     if issparse(Y):
         Y = Y.tocsc(copy=True)
         Y.sum_duplicates()  # an entry that is stored twice is the sum of both
@@ -146,7 +151,7 @@ def check_labels(Y: Any, *, n_samples: int | None = None, name: str = "Y", some_
         raise ValueError(f"X and {name} must have the same number of rows, got {n_samples} and {Y.shape[0]}.")
     positive = _is_one(Y.data if issparse(Y) else Y)
     if positive is None:
-        reject_missing_labels(Y, name)
+        reject_missing_labels(Y, name, if_missing)
         kind = f"; its dtype is {Y.dtype}" if Y.dtype.kind not in "biuf" else ""
         raise ValueError(f"{name} must hold only 0 and 1, as numbers or booleans{kind}. Convert it first.")
     if issparse(Y):
@@ -174,7 +179,7 @@ def _is_one(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     return None
 
 
-def reject_missing_labels(Y: Any, name: str) -> None:
+def reject_missing_labels(Y: Any, name: str, advice: str = "") -> None:
     """Reject NaN, None and pandas.NA in a target, which is an array or CSC, and name the rows."""
     values = Y.data if issparse(Y) else Y
     if values.dtype.kind not in "fO":
@@ -187,7 +192,7 @@ def reject_missing_labels(Y: Any, name: str) -> None:
     raise ValueError(
         f"{name} contains NaN or None: labels are missing in {rows.size} of {Y.shape[0]} rows (counted from 0: "
         f"{listed}). Leave out rows whose labels are not known: X[known] and {name}[known] with known = "
-        f"pandas.DataFrame({name}).notna().all(axis=1).to_numpy()."
+        f"pandas.DataFrame({name}).notna().all(axis=1).to_numpy().{advice}"
     )
 
 

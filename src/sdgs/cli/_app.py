@@ -27,6 +27,7 @@ from sdgs.cli._predict import predict
 from sdgs.cli._report import report
 from sdgs.cli._reproduce import reproduce
 from sdgs.cli._split import split
+from sdgs.cli._update import update
 from sdgs.persistence._atomic_write import DISK_IS_FULL
 
 # Of click, or of the copy of click in newer versions of typer.
@@ -67,7 +68,22 @@ class CommandGroup(TyperGroup):
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-commands = (demo, example, info, split, audit, compare, fit, evaluate, explain, report, predict, export, reproduce)
+commands = (
+    demo,
+    example,
+    info,
+    split,
+    audit,
+    compare,
+    fit,
+    update,
+    evaluate,
+    explain,
+    report,
+    predict,
+    export,
+    reproduce,
+)
 for command in commands:
     app.command()(command)
 app.add_typer(data, name="data")

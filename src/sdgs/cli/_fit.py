@@ -102,6 +102,7 @@ def fit(
       decision=expected     how labels are decided: expected, threshold, thresholds, share, top, or a number
       gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
       huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
+      keep_samples=None     for sdgs update: maximum number of training samples that the model keeps; not with --cv
       label_weight=None     balanced, or a tuple with one number per label: what odds are multiplied by
       max_iter=100          maximum number of training sweeps
       metric=f1             what decisions and choices optimise: f1, accuracy, hamming_loss, micro_f1, macro_f1

@@ -279,6 +279,7 @@ def _print_model(file: Path, json: bool) -> None:
     named = load_model(file, n_jobs=1)
     model = named.model
     changed = changed_parameters(model)
+    n_samples_seen = getattr(model, "n_samples_seen_", None)
     if json:
         print_json(
             {
@@ -289,6 +290,7 @@ def _print_model(file: Path, json: bool) -> None:
                 "columns": list(named.features if named.formats is None else named.formats),
                 "parameters": json_value(changed),
                 "chosen": fitted_parameters(model),
+                "samples_seen": n_samples_seen,
             }
         )
         return
@@ -302,3 +304,5 @@ def _print_model(file: Path, json: bool) -> None:
     parameters = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     out().print(f"Parameters that differ from their defaults: {escape(parameters) or 'none'}", soft_wrap=True)
     print_fitted_parameters(model)
+    if n_samples_seen is not None:
+        out().print(f"sdgs update can continue from the {n_samples_seen:,} samples that it has learnt.")

@@ -20,7 +20,7 @@ _MODULES = (
     "_row_group_lasso",
     "_row_huber_lasso",
     "_pipeline_scores",
-    "_label_sets",
+    "_decided_labels",
     "_predictor",
 )
 _LINE = 120

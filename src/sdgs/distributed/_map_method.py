@@ -47,6 +47,7 @@ def _without_samples(model: Any) -> Any:
     """The model without what it keeps of its training samples, which is far larger than the rest."""
     light = copy(model)
     light._out_of_fold = None
+    light._kept = None
     light._pipelines = [
         replace(pipeline, features=pipeline.features.without_samples()) for pipeline in model._pipelines
     ]

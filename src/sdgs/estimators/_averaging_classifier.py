@@ -82,7 +82,7 @@ class AveragingClassifier(CrossFittedClassifier):
         decision: Any = "expected",
         at_least_one: Any = "auto",
         label_weight: Any = None,
-        cv: int = 3,
+        cv: Any = 3,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -140,17 +140,24 @@ class AveragingClassifier(CrossFittedClassifier):
         self.estimators_ = [scorer.estimator for scorer in self._scorers]
         self.weights_ = self._average.weights
 
-    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64], *, at_least_one: bool) -> CalibratedAverage:
+    def _fit_average(
+        self,
+        scores: list[Scores],
+        Y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        *,
+        at_least_one: bool,
+    ) -> CalibratedAverage:
         decision = Decision(self.metric, at_least_one, top=1 if self._is_multiclass else None)
         if isinstance(self.weights, str):
-            return fit_average(scores, Y, decision)
+            return fit_average(scores, Y, decision, sample_weight=sample_weight)
         weights = np.asarray(self.weights, dtype=np.float64)
         with np.errstate(over="ignore"):
             total = weights.sum()
         if np.isinf(total):  # of weights near the largest number there is
             weights = weights / weights.max()
             total = weights.sum()
-        return fit_average(scores, Y, decision, weights / total)
+        return fit_average(scores, Y, decision, weights / total, sample_weight=sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

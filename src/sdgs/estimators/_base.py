@@ -18,10 +18,11 @@ from sdgs._utils._label_collections import (
     align_label_lists,
     has_label_lists,
 )
-from sdgs._utils._sample_weight import check_sample_weight
-from sdgs._utils._unobserved_labels import split_unobserved
+from sdgs._utils._sample_weight import check_sample_weight, rows_with_weight
+from sdgs._utils._unobserved_labels import known_positives, split_unobserved
 from sdgs.estimators._label_target import LabelTags, LabelTarget
 from sdgs.metrics._set_metrics import subset_accuracy
+from sdgs.selection._folds import Split, restrict_splits, splits_of
 
 _BLOCK_BYTES = 1 << 28  # of scores that are held at a time
 _MIN_BLOCK_ROWS = 1024
@@ -48,10 +49,10 @@ def atomic_fit(fit: Method) -> Method:
     """
 
     @wraps(fit)
-    def wrapper(self: Any, X: Any, y: Any, **params: Any) -> Any:
+    def wrapper(self: Any, X: Any, y: Any, *args: Any, **params: Any) -> Any:
         copy = object.__new__(type(self))
         copy.__dict__.update({name: value for name, value in vars(self).items() if not _is_fitted_attribute(name)})
-        fit(copy, X, y, **params)
+        fit(copy, X, y, *args, **params)
         self.__dict__ = copy.__dict__
         return self
 
@@ -291,6 +292,17 @@ class WeightedClassifier(MultiLabelClassifier):
         """
         self._validate_and_fit(X, y, sample_weight)
         return self
+
+    def _splits_of(self, cv: Any, labels: Any, sample_weight: Any) -> int | tuple[Split, ...]:
+        """What :func:`splits_of` returns for ``cv``, with rows counted without the samples of weight 0."""
+        y = labels.tocsr().indices if self._is_multiclass else known_positives(labels)
+        splits, rows = splits_of(cv, np.empty((labels.shape[0], 0)), y), rows_with_weight(sample_weight)
+        if rows is None or isinstance(splits, int):
+            return splits
+        splits = restrict_splits(splits, rows)
+        if not splits:
+            raise ValueError("cv has no split with training and test samples whose weight is not 0.")
+        return splits
 
 
 class ProbabilisticClassifier(MultiLabelClassifier):

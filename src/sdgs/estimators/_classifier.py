@@ -15,6 +15,7 @@ from sdgs._utils._array_api import namespace
 from sdgs._utils._threads import blas_on_one_thread
 from sdgs._utils._validation import check_choice, check_number, has_missing
 from sdgs.estimators._sdgs_model import SDGSModel
+from sdgs.estimators._updating import UpdatingMixin
 from sdgs.readout._parameters import PipelineParameters
 from sdgs.readout._pipeline import ReadoutContext, fit_pipeline
 from sdgs.readout._samples import ArraySamples, Samples
@@ -25,7 +26,7 @@ from sdgs.selection._coordinate_search import coordinate_search
 from sdgs.selection._defaults import DENSE_GAMMA, HUBERS, PENALTIES, PREVIEW_ROWS
 
 
-class SDGSClassifier(SDGSModel):
+class SDGSClassifier(UpdatingMixin, SDGSModel):
     r"""Multi-label classification by structured decomposition and group sparsity (SDGS).
 
     Training decomposes the data into one low-rank component per label and a sparse residual (:func:`sdgs.decompose`).
@@ -141,6 +142,9 @@ class SDGSClassifier(SDGSModel):
         decompositions, and the result of every candidate. Killed at any point, the same ``fit`` continues from there to
         the same model, to the last digit. Other data or parameters ignore these files, so that models may share a
         folder. Delete it when the model is saved. Needs a ``random_state``. See :func:`sdgs.decompose`.
+    keep_samples : int or None, default=None
+        For :meth:`update`: how many training samples the model, and its file, keep at most. Of more they keep sums
+        alone. 10,000 is a good value; with more, updates are better and slower. None: the model cannot be updated.
 
     Attributes
     ----------
@@ -176,6 +180,8 @@ class SDGSClassifier(SDGSModel):
         The fitted encoder of a table. Explanations, ``components_`` and ``transform`` are then in terms of its
         features, ``encoder_.get_feature_names_out()``. Methods take tables like that of ``fit``, or arrays that
         ``encoder_.transform`` returned.
+    n_samples_seen_ : int
+        The number of samples that ``fit`` and ``update`` have learnt; only with ``keep_samples``.
     n_features_in_ : int
         Number of columns of ``X``.
     feature_names_in_ : ndarray of str
@@ -254,6 +260,7 @@ class SDGSClassifier(SDGSModel):
         random_state: Any = None,
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
+        keep_samples: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.residual_size = residual_size
@@ -279,6 +286,7 @@ class SDGSClassifier(SDGSModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.keep_samples = keep_samples
 
     def _fit_samples(self, samples: Samples, labels: Any) -> None:
         context = self._context(samples, labels)
@@ -297,6 +305,7 @@ class SDGSClassifier(SDGSModel):
             best = self._choose(samples, labels, context, parameters, scalings)
             with self._task.part("learn", n_parts=1, share=0.25) as task:
                 self._fit_pipelines(samples, labels, context, [best], task)
+            self._keep_sums(samples, labels, context, best)
 
     def _choose(
         self,
@@ -345,6 +354,7 @@ class SDGSClassifier(SDGSModel):
     def _check_parameters(self) -> None:
         """Check what ``decompose`` does not check."""
         super()._check_parameters()
+        self._check_keep_samples()
         check_number(self.alpha, "alpha")
         check_choice(self.readout, "readout", ("norm", "ridge"))
         if self.huber == "auto" and self.readout == "norm":

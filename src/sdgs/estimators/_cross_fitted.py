@@ -1,18 +1,21 @@
 """What DecisionClassifier and AveragingClassifier share: other classifiers, cross-fitted, and a decision on labels."""
 
 import numbers
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_method_params, check_is_fitted, validate_data
 
-from sdgs._utils._validation import check_int, check_n_jobs, check_seed, reject_masked
-from sdgs.estimators._base import MultiLabelClassifier, atomic_fit
+from sdgs._utils._sample_weight import rows_with_weight
+from sdgs._utils._validation import check_n_jobs, check_seed, reject_masked
+from sdgs.estimators._base import WeightedClassifier, atomic_fit
 from sdgs.estimators._cross_fitted_fields import AVERAGE_FIELD, DECISION_FIELD, SCORER_FIELD, check_scorer
 from sdgs.estimators._deciding import DecidingMixin
 from sdgs.estimators._decision_parameters import (
@@ -21,19 +24,28 @@ from sdgs.estimators._decision_parameters import (
     resolve_at_least_one,
     resolve_label_weight,
 )
-from sdgs.estimators._label_scores import LabelScorer, Learner, Scores, Target, cross_fit
+from sdgs.estimators._label_scores import (
+    LabelScorer,
+    Learner,
+    Scores,
+    Target,
+    cross_fit,
+    takes_unobserved_labels,
+    takes_weights,
+)
 from sdgs.estimators._text_in_samples import name_text_columns
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ListField
 from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
 from sdgs.readout._decision import make_decision
-from sdgs.selection._folds import make_folds
+from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
+from sdgs.selection._folds import check_cv, folds_of
 
 
-class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
+class CrossFittedClassifier(DecidingMixin, WeightedClassifier):
     """Base class.
 
-    A subclass has the parameters named here, ``_named_estimators()`` and ``_fit_average(scores, Y)``.
+    A subclass has the parameters named here, ``_named_estimators()`` and ``_fit_average(scores, Y, sample_weight)``.
     """
 
     _public_module = "sdgs"
@@ -50,7 +62,7 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
     decision: Any
     at_least_one: Any
     label_weight: Any
-    cv: int
+    cv: Any
     random_state: Any
     n_jobs: int | None
     _metadata: dict[str, dict[str, Any]]
@@ -60,7 +72,14 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
     def _named_estimators(self) -> list[tuple[str, Any]]:
         raise NotImplementedError
 
-    def _fit_average(self, scores: list[Scores], Y: NDArray[np.float64], *, at_least_one: bool) -> CalibratedAverage:
+    def _fit_average(
+        self,
+        scores: list[Scores],
+        Y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        *,
+        at_least_one: bool,
+    ) -> CalibratedAverage:
         raise NotImplementedError
 
     def _shrinks(self) -> bool:
@@ -78,7 +97,7 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
         return estimator
 
     @atomic_fit
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to samples and their labels.
 
         Parameters
@@ -88,10 +107,14 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
             or texts for a pipeline.
         y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
             A label matrix, or one class per sample. A dense matrix with one column is taken for the latter, as
-            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix.
+            everywhere in scikit-learn; a DataFrame or a sparse matrix with one column is a label matrix. NaN in a label
+            matrix is an unobserved label.
+        sample_weight : array-like of shape (n,), optional
+            Not negative; a sample of weight 2 counts as two equal ones, and one of weight 0 is left out. The weights
+            count in calibration, average and decision, and are passed to the classifiers whose ``fit`` takes them; with
+            scikit-learn's metadata routing to those that request them.
         **params : dict
-            For ``fit`` of the given classifiers, such as ``sample_weight``; with scikit-learn's metadata routing. The
-            calibration and the decision are not weighted.
+            For ``fit`` of the given classifiers; with scikit-learn's metadata routing.
 
         Returns
         -------
@@ -99,13 +122,34 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
             If the fit fails or is interrupted, the estimator stays as it was.
         """
         _raise_for_params(params, self, "fit")
-        routed = process_routing(self, "fit", **params)
-        self._metadata = {name: dict(routed[name].fit) for name, _ in self._named_estimators()}
+        self._metadata = self._route(sample_weight, params)
         try:
-            self._validate_and_fit(X, y)
+            self._validate_and_fit(X, y, sample_weight)
         finally:
             del self._metadata
         return self
+
+    def _route(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The arguments of ``fit`` of each of the given classifiers."""
+        names = [name for name, _ in self._named_estimators()]
+        if sample_weight is None or get_config()["enable_metadata_routing"]:
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            routed = process_routing(self, "fit", **weights, **params)
+            return {name: dict(routed[name].fit) for name in names}
+        weighted = {name: takes_weights(estimator) for name, estimator in self._named_estimators()}
+        if not all(weighted.values()):
+            warnings.warn(
+                f"sample_weight is not passed to {', '.join(name for name in names if not weighted[name])}, because "
+                "fit does not take it; for pipelines and searches enable scikit-learn's metadata routing. The weights "
+                "count in the calibration and the decision all the same.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return {name: {"sample_weight": sample_weight} if weighted[name] else {} for name in names}
+
+    @property
+    def _accepts_unobserved_labels(self) -> bool:  # type: ignore[override]
+        return all(takes_unobserved_labels(estimator) for _, estimator in self._named_estimators())
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """The given classifiers validate the samples."""
@@ -114,24 +158,33 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _fit(self, X: Any, labels: Any) -> None:
+    def _fit(self, X: Any, labels: Any, sample_weight: Any = None) -> None:
         check_thresholds(self.decision, labels.shape[1])
-        label_weight = resolve_label_weight(self.label_weight, labels)
+        label_weight = resolve_label_weight(self.label_weight, labels, sample_weight)
         drawn = check_seed(self.random_state)
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else drawn  # as SDGSClassifier
-        folds = make_folds(labels.shape[0], self.cv, int(seed))
-        target = Target(labels.tocsr(), self.classes_ if self._is_multiclass else None)
+        splits, rows = self._splits_of(self.cv, labels, sample_weight), rows_with_weight(sample_weight)
+        target = Target(labels.tocsr(), self.classes_ if self._is_multiclass else None, sample_weight)
         learners = [
-            Learner(self._with_seed(estimator, int(seed)), self._metadata[name], self._shrinks())
+            Learner(
+                self._with_seed(estimator, int(seed)),
+                _check_method_params(X, self._metadata[name], indices=rows),
+                self._shrinks(),
+            )
             for name, estimator in self._named_estimators()
         ]
+        if rows is not None:
+            X, target = _safe_indexing(X, rows), target.take(rows)
+        n = target.labels.shape[0]
+        folds = folds_of(splits, np.arange(n), int(seed), enough=ENOUGH_TEST_SAMPLES)
         with name_text_columns(X):
             self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
-        Y = target.labels[folds.test_rows].toarray().astype(np.float64)
-        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels)
-        self._average = self._fit_average(scores, Y, at_least_one=at_least_one)
+        held_out = target.take(folds.test_rows)
+        Y, weight = held_out.labels.toarray().astype(np.float64), held_out.sample_weight
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, target.labels)
+        self._average = self._fit_average(scores, Y, weight, at_least_one=at_least_one)
         log_odds = self._average.log_odds(scores)
-        self.out_of_fold_rows_ = folds.test_rows
+        self.out_of_fold_rows_ = folds.test_rows if rows is None else rows[folds.test_rows]
         self.out_of_fold_probabilities_ = self._probabilities(log_odds).astype(np.float32)
         self._decision = make_decision(
             self.decision,
@@ -141,6 +194,7 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
             at_least_one=at_least_one,
             one_per_sample=self._is_multiclass,
             label_weight=label_weight,
+            sample_weight=weight,
         )
         self._set_attributes()
 
@@ -186,7 +240,7 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
 
     def _check_parameters(self) -> None:
         check_decision_parameters(self)
-        check_int(self.cv, "cv", minimum=2)
+        check_cv(self.cv)
         check_n_jobs(self.n_jobs)
         for name, estimator in self._named_estimators():
             if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
@@ -194,7 +248,7 @@ class CrossFittedClassifier(DecidingMixin, MultiLabelClassifier):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which arguments of ``fit`` go to which of the given classifiers: see scikit-learn's metadata routing."""
-        router = MetadataRouter(owner=self)
+        router = MetadataRouter(owner=self).add_self_request(self)
         for name, estimator in self._named_estimators():
             router.add(**{name: estimator}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         return router

@@ -1,5 +1,7 @@
 """How a model file holds cross-fitted classifiers, their average and the decision."""
 
+import numpy as np
+
 from sdgs._utils._last_step import number_of_features
 from sdgs.estimators._label_scores import LabelScorer
 from sdgs.persistence.codecs._learner_table import n_scores
@@ -11,6 +13,7 @@ from sdgs.persistence.codecs._stored_fields import (
     EstimatorField,
     FlagField,
     ListField,
+    NumberOrField,
     OptionalField,
     RecordField,
 )
@@ -19,13 +22,15 @@ from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
 from sdgs.readout._label_set_correction import LabelSetCorrection
 
+_ROUNDED_UP = 1 + 1e-9  # sums of weights are rounded
+
 SCORER_FIELD = RecordField(
     LabelScorer,
     {
         "estimator": OptionalField(EstimatorField()),
         "learnt": ArrayField("i", ("learnt",), below="k", ascending=True),
-        "counts": ArrayField("i", ("k",), low=0),
-        "n": INTEGER,
+        "counts": ArrayField("fi", ("k",), low=0),
+        "n": NumberOrField(ArrayField("f", ("k",), low=0)),
         "shrink": FlagField(),
     },
 )
@@ -56,7 +61,7 @@ DECISION_FIELD = RecordField(
 
 def check_scorer(scorer: LabelScorer, n_features: int) -> None:
     """Raise an error if the counts, features or labels of a classifier from a file contradict each other."""
-    if scorer.n < 1 or scorer.counts.max(initial=0) > scorer.n:
+    if np.any(scorer.counts > np.multiply(scorer.n, _ROUNDED_UP)):
         raise ValueError("a classifier in it has labels with more samples than there are.")
     if scorer.estimator is None:
         return

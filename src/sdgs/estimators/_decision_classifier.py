@@ -49,8 +49,10 @@ class DecisionClassifier(CrossFittedClassifier):
         that rare labels are predicted more often, which raises macro F1; see docs/decisions.md. Without effect on
         labels with a tuned threshold of their own (``decision="thresholds"``), because that adapts to the weight. For a
         1-D target the odds of the classes are multiplied.
-    cv : int, default=3
-        Number of folds. Folds are held out only until 10,000 samples have been predicted, which is enough.
+    cv : int, splitter or list of splits, default=3
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once. With a number, folds are held out only until
+        10,000 samples have been predicted, which is enough.
     calibration : {"auto", None}, default="auto"
         ``"auto"``: log-odds are linear in the scores, with slopes and offsets that depend on how frequent a label is
         (four coefficients for all labels together). Scores are the log-odds of ``predict_proba`` if the classifier has
@@ -71,10 +73,18 @@ class DecisionClassifier(CrossFittedClassifier):
     out_of_fold_probabilities_ : ndarray of shape (m, k)
         Probabilities of training samples by classifiers that were not fitted to them, in float32.
     out_of_fold_rows_ : ndarray of shape (m,)
-        Which samples these are: all if there are at most 10,000.
+        Which samples these are: all if there are at most 10,000, but for those that ``cv`` does not predict or whose
+        weight is 0.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if ``X`` is a DataFrame whose column names are strings.
+
+    Notes
+    -----
+    Labels may be unobserved: NaN in a label matrix, stored NaN in a sparse one. Methods of this package that take such
+    labels get them; other classifiers are fitted to one label at a time, on the samples in which it is observed, also
+    if they could take a complete label matrix. Calibration and decision use the observed labels. Classifiers for label
+    matrices alone, such as ``MultiOutputClassifier``, are rejected then.
 
     See Also
     --------
@@ -104,7 +114,7 @@ class DecisionClassifier(CrossFittedClassifier):
         decision: Any = "expected",
         at_least_one: Any = "auto",
         label_weight: Any = None,
-        cv: int = 3,
+        cv: Any = 3,
         calibration: str | None = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -132,10 +142,11 @@ class DecisionClassifier(CrossFittedClassifier):
         self,
         scores: list[Scores],
         Y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
         *,
         at_least_one: bool,  # noqa: ARG002
     ) -> CalibratedAverage:
-        calibration = calibrate_varying(scores[0], Y, fit=self.calibration is not None)
+        calibration = calibrate_varying(scores[0], Y, fit=self.calibration is not None, sample_weight=sample_weight)
         return CalibratedAverage((calibration,), np.ones(1), identity(Y.shape[1]))
 
     def _check_parameters(self) -> None:

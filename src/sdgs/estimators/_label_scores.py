@@ -10,12 +10,14 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, _num_samples
+from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from sdgs._utils._array_api import to_host
 from sdgs._utils._last_step import last_step
+from sdgs._utils._unobserved_labels import column_sums, has_unobserved, known_positives, observed_totals
 from sdgs.estimators._base import MultiLabelClassifier
 from sdgs.readout._calibration import shrunk_log_odds
 from sdgs.selection._folds import Folds
@@ -27,14 +29,19 @@ _TINY = 1e-12  # share of 1/2 in a probability that must not change, but have fi
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is learnt: ``labels`` (n, k), boolean CSR; ``classes`` (k,) if each sample has exactly one of them."""
+    """What is learnt: ``labels`` (n, k), CSR; ``classes`` (k,) if each sample has exactly one of them.
+
+    Labels are boolean; or 0, 1 and, where they are unobserved, stored NaN. ``sample_weight`` is (n,) or None.
+    """
 
     labels: Any
     classes: NDArray[Any] | None = None
+    sample_weight: NDArray[np.float64] | None = None
 
     def take(self, rows: Rows) -> "Target":
         """The target of some samples."""
-        return Target(self.labels[rows], self.classes)
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return Target(self.labels[rows], self.classes, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +62,14 @@ class LabelScorer:
     """A fitted classifier, and the positions of the labels that it was fitted to.
 
     ``estimator`` is None if every label is constant in the training samples. ``counts`` (k,) are the samples with each
-    label, of ``n`` training samples.
+    label, of ``n`` training samples; weights of samples, if they have some. Where labels are unobserved ``n`` is an
+    array (k,): of the samples in which each label is observed.
     """
 
     estimator: Any
     learnt: Rows
-    counts: NDArray[np.int64]
-    n: int
+    counts: NDArray[Any]
+    n: Any  # int, float or ndarray
     shrink: bool
 
     def scores(self, X: Any) -> Scores:
@@ -80,7 +88,8 @@ class LabelScorer:
         if not np.isfinite(values).all():
             raise ValueError(f"{method} of {name} returned NaN or infinity.")
         if method == "predict_proba":
-            values = shrunk_log_odds(values, 2 / (self.n + 2) if self.shrink else _TINY)
+            n = self.n[self.learnt] if isinstance(self.n, np.ndarray) else self.n
+            values = shrunk_log_odds(values, 2 / (n + 2) if self.shrink else _TINY)
         else:
             constant = np.sign(constant)
         scores: Scores = np.tile(constant, (len(values), 1))
@@ -109,29 +118,78 @@ def as_columns(values: Any, n_labels: int) -> Scores:
 def fit_scorer(learner: Learner, X: Any, target: Target) -> LabelScorer:
     """Fit a clone of a classifier to the labels that some samples have and others do not.
 
-    A classifier that takes no label matrix is fitted to one label at a time, by scikit-learn's ``OneVsRestClassifier``.
+    A classifier that takes no label matrix is fitted to one label at a time, by scikit-learn's ``OneVsRestClassifier``;
+    and so is one that takes none with unobserved labels.
     Classifiers of this package are fitted to all labels, constant ones too, because parameters such as the order of a
     chain may refer to labels by their positions.
     """
-    n, k = target.labels.shape
-    counts = np.asarray(target.labels.sum(axis=0), dtype=np.int64).ravel()
-    learnt = np.flatnonzero((counts > 0) & (counts < n))
+    counts, n, learnt = _counts(target)
     if learnt.size == 0:
         return LabelScorer(None, learnt, counts, n, learner.shrink)
     fitted, innermost = clone(learner.estimator), _innermost(learner.estimator)
     if target.classes is not None:
         y = target.classes[target.labels.indices]  # a row has one entry
-        return LabelScorer(fitted.fit(X, y, **learner.params), learnt, counts, n, learner.shrink)
-    if isinstance(innermost, MultiLabelClassifier) and k > 1:
-        learnt = np.arange(k)
-    y = target.labels[:, learnt].toarray().astype(np.int64)
-    tags = get_tags(innermost)
-    takes_matrix = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
+        return LabelScorer(_fit(fitted, X, y, learner.params), learnt, counts, n, learner.shrink)
+    if isinstance(innermost, MultiLabelClassifier) and counts.size > 1:
+        learnt = np.arange(counts.size)
+    y = target.labels[:, learnt].toarray()
+    is_complete, tags = not has_unobserved(y), get_tags(innermost)
+    if is_complete:
+        y = y.astype(np.int64)
+        takes_matrix = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
+    else:
+        takes_matrix = isinstance(innermost, MultiLabelClassifier) and tags.target_tags.allow_nan
     if learnt.size == 1 and (tags.target_tags.single_output or not takes_matrix):
         y = y[:, 0]
-    elif not takes_matrix:
+    elif not takes_matrix and not isinstance(fitted, OneVsRestClassifier):
         fitted = OneVsRestClassifier(fitted)
-    return LabelScorer(fitted.fit(X, y, **learner.params), learnt, counts, n, learner.shrink)
+    return LabelScorer(_fit(fitted, X, y, learner.params), learnt, counts, n, learner.shrink)
+
+
+def _counts(target: Target) -> tuple[NDArray[Any], Any, Rows]:
+    """``counts`` and ``n`` of a :class:`LabelScorer`, and which labels vary."""
+    labels, sample_weight = target.labels, target.sample_weight
+    positive = np.asarray(known_positives(labels).sum(axis=0), dtype=np.int64).ravel()
+    learnt = np.flatnonzero((positive > 0) & (positive < observed_totals(labels)))
+    if sample_weight is None and not has_unobserved(labels):
+        return positive, labels.shape[0], learnt
+    return column_sums(known_positives(labels), sample_weight), observed_totals(labels, sample_weight), learnt
+
+
+def _fit(estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any]) -> Any:
+    """``estimator`` fitted; to a single label on the samples in which it is observed."""
+    if y.ndim == 1 and y.dtype.kind == "f" and has_unobserved(y):
+        rows = np.flatnonzero(~np.isnan(y))
+        X, y, params = _safe_indexing(X, rows), y[rows].astype(np.int64), _check_method_params(X, params, indices=rows)
+    if isinstance(estimator, OneVsRestClassifier) and (params or has_unobserved(y)):
+        return _fit_one_vs_rest(estimator, X, y, params)
+    return estimator.fit(X, y, **params)
+
+
+def _fit_one_vs_rest(estimator: OneVsRestClassifier, X: Any, y: NDArray[Any], params: dict[str, Any]) -> Any:
+    """The same as its ``fit``, which needs complete labels, and metadata routing for weights."""
+    is_complete = not has_unobserved(y)
+    estimator.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(y if is_complete else np.nan_to_num(y) > 0)
+    estimator.classes_ = estimator.label_binarizer_.classes_
+    columns = estimator.label_binarizer_.transform(y).toarray().T if is_complete else y.T
+    estimator.estimators_ = [_fit(clone(estimator.estimator), X, column, params) for column in columns]
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator.estimators_[0], name):
+            setattr(estimator, name, getattr(estimator.estimators_[0], name))
+    return estimator
+
+
+def takes_unobserved_labels(estimator: Any) -> bool:
+    """Whether :func:`fit_scorer` can fit it where labels are unobserved: to all labels, or to each of them."""
+    innermost = _innermost(estimator)
+    tags = get_tags(innermost).target_tags
+    return bool(tags.allow_nan if isinstance(innermost, MultiLabelClassifier) else tags.single_output)
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether :func:`fit_scorer` can pass ``sample_weight`` to it without scikit-learn's metadata routing."""
+    inner = estimator.estimator if isinstance(estimator, OneVsRestClassifier) else estimator
+    return bool(has_fit_parameter(inner, "sample_weight"))
 
 
 def cross_fit(

@@ -32,6 +32,12 @@ from sdgs._utils._validation import (
 from sdgs.estimators._saving import SavingMixin
 from sdgs.estimators._text_in_samples import name_text_columns
 
+_TAKE_UNOBSERVED_LABELS = (
+    " Or take an estimator that learns each label from the samples in which it is known: SDGSClassifier, "
+    "SDGSClassifierCV, BinaryRelevance, HierarchicalRelevance, SparseLowRank, SparseLowRankCV, StackedRelevance, or "
+    "DecisionClassifier around one of them or around a classifier of a single label."
+)
+
 
 @dataclass(slots=True)
 class LabelTags(TargetTags):
@@ -101,7 +107,7 @@ class LabelTarget(SavingMixin):
 
     def _check_label_matrix(self, y: Any, n_samples: int) -> Any:
         if not self._accepts_unobserved_labels:
-            return check_labels(y, n_samples=n_samples, name="y")
+            return check_labels(y, n_samples=n_samples, name="y", if_missing=_TAKE_UNOBSERVED_LABELS)
         return check_observed_labels(y, n_samples=n_samples, name="y")
 
     def _check_label_lists(self, y: Any) -> Any:

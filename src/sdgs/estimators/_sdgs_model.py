@@ -118,7 +118,7 @@ class SDGSModel(
         resolve_label_weight(self.label_weight, labels)  # an error now, not after the training
         self._out_of_fold = None
         labels = labels.tocsr()
-        self._splits = splits_of(self.cv, X, known_positives(labels))
+        self._splits = splits_of(self.cv, X, labels.indices if self._is_multiclass else known_positives(labels))
         samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
         kept = None
         if sample_weight is not None:

@@ -17,12 +17,15 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from sdgs._utils._last_step import last_step, number_of_features
 from sdgs._utils._row_norms import narrow_indices
+from sdgs._utils._sample_weight import drop_zero_weights
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import observed_samples
 from sdgs._utils._validation import check_n_jobs, check_seed
-from sdgs.estimators._base import ProbabilisticClassifier
+from sdgs.estimators._base import ProbabilisticClassifier, WeightedClassifier
 from sdgs.persistence.codecs._stored_fields import INTEGER, EstimatorField, OptionalField, RecordField
 from sdgs.selection._defaults import LOGISTIC_REGRESSION_ITERATIONS
 
@@ -81,16 +84,26 @@ def check_learner(learner: FittedLearner, n_features: int, n_classes: int = 2) -
 
 
 def fit_learner(
-    estimator: Any, X: Any, codes: NDArray[Any], n_classes: int = 2, seed: int | None = None
+    estimator: Any,
+    X: Any,
+    codes: NDArray[Any],
+    n_classes: int = 2,
+    seed: int | None = None,
+    sample_weight: Any = None,
 ) -> FittedLearner:
-    """Fit a clone of ``estimator``, by default logistic regression, to the classes ``codes`` (n,)."""
+    """Fit a clone of ``estimator``, by default logistic regression, to the classes ``codes`` (n,).
+
+    Samples of which the class is unobserved (NaN) are left out.
+    """
+    X, codes, sample_weight = observed_samples(X, codes, sample_weight)
     if codes.size == 0 or (codes == codes[0]).all():
         return FittedLearner(n_classes, None, int(codes[0]) if codes.size else 0)
     learner = LogisticRegression(max_iter=LOGISTIC_REGRESSION_ITERATIONS) if estimator is None else clone(estimator)
     if seed is not None:
         names = [name for name in learner.get_params() if name.rpartition("__")[2] == "random_state"]
         learner.set_params(**dict.fromkeys(names, seed))
-    return FittedLearner(n_classes, learner.fit(X, codes.astype(np.int64)))
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return FittedLearner(n_classes, learner.fit(X, codes.astype(np.int64), **weights))
 
 
 def in_threads(n_jobs: int | None, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
@@ -108,20 +121,29 @@ def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
     return X if rows.size == X.shape[0] and (rows == np.arange(rows.size)).all() else X[rows]
 
 
-class ProblemTransformation(ProbabilisticClassifier):
+class ProblemTransformation(ProbabilisticClassifier, WeightedClassifier):
     """A method with base learners: a subclass has the parameters named here, and the methods that raise an error."""
 
     estimator: Any
     random_state: Any
     n_jobs: int | None = None  # not a parameter of all of them
 
+    def _base_learners(self) -> dict[str, Any]:
+        """The parameters that are base learners."""
+        return {"estimator": self.estimator}
+
     def _check_parameters(self) -> None:
-        check_base_learner(self.estimator, "estimator")
+        for name, estimator in self._base_learners().items():
+            check_base_learner(estimator, name)
         check_n_jobs(self.n_jobs)
 
     @blas_on_one_thread()
-    def _fit(self, X: Any, labels: Any) -> None:
-        self._fit_learners(_narrow(X), labels, np.random.default_rng(check_seed(self.random_state)))
+    def _fit(self, X: Any, labels: Any, sample_weight: Any = None) -> None:
+        if sample_weight is not None:
+            for name, estimator in self._base_learners().items():
+                _check_takes_weights(estimator, name)
+        X, labels, sample_weight = drop_zero_weights(_narrow(X), labels, sample_weight)
+        self._fit_learners(X, labels, sample_weight, np.random.default_rng(check_seed(self.random_state)))
 
     @blas_on_one_thread()
     def _scores(self, X: Any) -> Array:
@@ -135,7 +157,8 @@ class ProblemTransformation(ProbabilisticClassifier):
         """Seeds for base learners, which keep their own ``random_state`` if this method has none."""
         return [None] * number if self.random_state is None else list(map(int, rng.integers(MAX_SEED, size=number)))
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
+        """No weight is 0."""
         raise NotImplementedError
 
     def _marginals(self, X: Any) -> Array:
@@ -157,4 +180,13 @@ def check_base_learner(estimator: Any, name: str) -> None:
         raise ValueError(
             f"{name} must be None or a scikit-learn classifier with predict_proba or decision_function, "
             f"got {estimator!r}."
+        )
+
+
+def _check_takes_weights(estimator: Any, name: str) -> None:
+    if estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"sample_weight is passed to the base learner, but fit of {name}={estimator!r} does not take it. Use one "
+            "that does, such as LogisticRegression or LinearSVC, or leave sample_weight out. Put the other steps of a "
+            "pipeline before the method."
         )

@@ -1,6 +1,7 @@
 """The singular value decomposition of centred samples, which serves all settings of a linear method.
 
-With Xc = A diag(s) V^T, coefficients of penalised regressions are V M, where M (q, k) depends only on s and A^T Y.
+With Xc = A diag(s) V^T, coefficients of penalised regressions are V M, where M (q, k) depends only on s and A^T Y. If
+samples have weights, rows of Xc and Y are scaled by their square roots: see :mod:`sdgs.methods._centring`.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.sparse import issparse
 
-from sdgs.methods._centring import centre, column_means
+from sdgs.methods._centring import Weights, centre, column_means, scale_rows, total_weight
 
 Array = NDArray[np.float64]
 
@@ -24,10 +25,11 @@ class CentredSVD:
     Attributes
     ----------
     mean : ndarray of shape (p,)
-    n_samples : int
+    n_samples : int or float
+        The sum of the weights, if samples have some.
     singular_values : ndarray of shape (q,)
     left_product : callable
-        From centred Y (n, k) to A^T Y.
+        From centred and scaled Y (n, k) to A^T Y.
     right_product : callable
         From M (q, k) to V M.
     project : callable
@@ -35,26 +37,28 @@ class CentredSVD:
     """
 
     mean: Array
-    n_samples: int
+    n_samples: int | float
     singular_values: Array
     left_product: Callable[[Array], Array]
     right_product: Callable[[Array], Array]
     project: Callable[[Any], Array]
 
 
-def centred_svd(X: Any) -> CentredSVD:
+def centred_svd(X: Any, sample_weight: Weights = None) -> CentredSVD:
     """Of a dense X by LAPACK; of a sparse X from the smaller of its two Gram matrices."""
-    mean = column_means(X)
+    mean, n_samples = column_means(X, sample_weight), total_weight(X.shape[0], sample_weight)
     if issparse(X):
-        return _from_feature_gram(X, mean) if X.shape[1] <= X.shape[0] else _from_sample_gram(X, mean)
-    A, s, Vt = svd(X - mean, full_matrices=False, check_finite=False)
+        Z, rest = centre(X, mean)
+        of_gram = _from_feature_gram if X.shape[1] <= X.shape[0] else _from_sample_gram
+        return of_gram(scale_rows(Z, sample_weight), rest, mean, n_samples, sample_weight)
+    A, s, Vt = svd(scale_rows(X - mean, sample_weight), full_matrices=False, check_finite=False)
     # The mean is rounded, so that singular values which are zero are about as large as eps ||X||.
-    norm = s.max(initial=0.0) + float(np.linalg.norm(mean)) * X.shape[0] ** 0.5
+    norm = s.max(initial=0.0) + float(np.linalg.norm(mean)) * n_samples**0.5
     kept = s > norm * max(X.shape) * np.finfo(np.float64).eps
     A, s, V = A[:, kept], s[kept], Vt[kept].T
     return CentredSVD(
         mean,
-        X.shape[0],
+        n_samples,
         s,
         left_product=lambda Y: np.asarray(A.T @ Y),
         right_product=lambda M: np.asarray(V @ M),
@@ -62,14 +66,14 @@ def centred_svd(X: Any) -> CentredSVD:
     )
 
 
-def _from_feature_gram(X: Any, mean: Array) -> CentredSVD:
-    Z, rest = centre(X, mean)
-    gram = (Z.T @ Z).toarray() - X.shape[0] * np.outer(rest, rest)
-    s, V = _roots(gram, X.shape)
+def _from_feature_gram(Z: Any, rest: Array, mean: Array, n_samples: int | float, _: Weights) -> CentredSVD:
+    """From scaled samples Z (n, p) of which ``rest`` is still to be subtracted."""
+    gram = (Z.T @ Z).toarray() - n_samples * np.outer(rest, rest)
+    s, V = _roots(gram, Z.shape)
     offset = mean @ V
     return CentredSVD(
         mean,
-        X.shape[0],
+        n_samples,
         s,
         left_product=lambda Y: np.asarray(V.T @ (Z.T @ Y)) / s[:, None],
         right_product=lambda M: np.asarray(V @ M),
@@ -77,14 +81,18 @@ def _from_feature_gram(X: Any, mean: Array) -> CentredSVD:
     )
 
 
-def _from_sample_gram(X: Any, mean: Array) -> CentredSVD:
-    Z, rest = centre(X, mean)
+def _from_sample_gram(Z: Any, rest: Array, mean: Array, n_samples: int | float, sample_weight: Weights) -> CentredSVD:
+    root = np.ones(Z.shape[0]) if sample_weight is None else np.sqrt(sample_weight)
     products = Z @ rest
-    gram = (Z @ Z.T).toarray() - products[:, None] - products[None, :] + rest @ rest
-    s, A = _roots(gram, X.shape)
+    gram = (Z @ Z.T).toarray()
+    gram -= products[:, None] * root
+    gram -= root[:, None] * products
+    gram += (rest @ rest) * np.outer(root, root)
+    s, A = _roots(gram, Z.shape)
 
     def right_product(M: Array) -> Array:
-        return np.asarray(Z.T @ (A @ (M / s[:, None])))  # the columns of A sum up to 0, so that Z need not be centred
+        # The columns of A are orthogonal to the roots of the weights, so that Z need not be centred.
+        return np.asarray(Z.T @ (A @ (M / s[:, None])))
 
     offset = (Z @ mean) @ (A / s)
 
@@ -92,7 +100,7 @@ def _from_sample_gram(X: Any, mean: Array) -> CentredSVD:
         products = samples @ Z.T
         return np.asarray((products.toarray() if issparse(products) else products) @ (A / s) - offset)
 
-    return CentredSVD(mean, X.shape[0], s, lambda Y: np.asarray(A.T @ Y), right_product, project)
+    return CentredSVD(mean, n_samples, s, lambda Y: np.asarray(A.T @ Y), right_product, project)
 
 
 def _roots(gram: Array, shape: tuple[int, int]) -> tuple[Array, Array]:

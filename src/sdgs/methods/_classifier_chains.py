@@ -103,6 +103,9 @@ class ClassifierChains(ProblemTransformation):
 
     Notes
     -----
+    Several chains draw their samples without regard to weights, which then count in the fits. So there a sample of
+    weight 2 is not drawn as two equal samples are; on average the result is the same.
+
     k fits per chain, with up to k - 1 more features than in binary relevance. Prediction takes k predictions for every
     label set that is followed; with logistic regression features are read once per label only.
 
@@ -158,7 +161,7 @@ class ClassifierChains(ProblemTransformation):
         check_choice(self.inference, "inference", INFERENCES)
         check_number(self.label_weight, "label_weight", positive=True)
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
         n, k = labels.shape
         Y = labels.toarray()
         self.order_ = _chain_orders(self.order, self.n_chains, k, rng)
@@ -172,6 +175,7 @@ class ClassifierChains(ProblemTransformation):
                 self.label_weight,
                 self._draw_seeds(rng, k),
                 self.n_jobs,
+                None if sample_weight is None else sample_weight[rows],
             )
             self._chains.append(FittedChain(order, links, float(self.label_weight)))
         self._draw_seed = int(rng.integers(MAX_SEED))
@@ -243,14 +247,21 @@ class ClassifierChains(ProblemTransformation):
 
 
 def _fit_links(
-    estimator: Any, X: Any, Y: NDArray[np.bool_], label_weight: float, seeds: list[int | None], n_jobs: int | None
+    estimator: Any,
+    X: Any,
+    Y: NDArray[np.bool_],
+    label_weight: float,
+    seeds: list[int | None],
+    n_jobs: int | None,
+    sample_weight: Any,
 ) -> list[FittedLearner]:
     """One learner per column of Y, from X and the columns before it."""
 
     def fit_link(t: int, seed: int | None) -> FittedLearner:
         y = Y[:, t]
         is_constant = bool((y == y[0]).all())
-        return fit_learner(estimator, X if is_constant else with_labels(X, Y[:, :t], label_weight), y, seed=seed)
+        inputs = X if is_constant else with_labels(X, Y[:, :t], label_weight)
+        return fit_learner(estimator, inputs, y, seed=seed, sample_weight=sample_weight)
 
     return in_threads(n_jobs, fit_link, enumerate(seeds))
 

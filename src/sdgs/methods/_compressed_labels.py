@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
 from sdgs._utils._threads import blas_on_one_thread
+from sdgs._utils._unobserved_labels import label_frequencies
 from sdgs._utils._validation import check_choice, check_int, check_number, check_seed
 from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
+from sdgs.methods._centring import column_means, scale_rows
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._sparse_recovery import DECODERS
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields, ValueField
@@ -117,18 +119,19 @@ class CompressedLabels(LinearMethod):
             check_int(self.sparsity, "sparsity", minimum=1)
         check_number(self.alpha, "alpha", positive=True)
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         n, k = labels.shape
-        self.sparsity_ = round(labels.nnz / n) + _EXTRA_SPARSITY if self.sparsity == "auto" else int(self.sparsity)
+        cardinality = labels.nnz / n if sample_weight is None else float(label_frequencies(labels, sample_weight).sum())
+        self.sparsity_ = round(cardinality) + _EXTRA_SPARSITY if self.sparsity == "auto" else int(self.sparsity)
         m = self._resolve_n_measurements(self.sparsity_, k)
         n_positive = np.diff(labels.indptr)
         is_constant = (n_positive == 0) | (n_positive == n)
         A = sensing_matrix(m, k, self.sensing, check_seed(self.random_state))
         A[:, is_constant] = 0.0  # they are not decoded
         Z = np.asarray(labels @ A.T)
-        Z_mean = Z.mean(axis=0)
-        decomposition = centred_svd(X)
-        targets = decomposition.left_product(Z - Z_mean)
+        Z_mean = Z.mean(axis=0) if sample_weight is None else column_means(Z, sample_weight)
+        decomposition = centred_svd(X, sample_weight)
+        targets = decomposition.left_product(scale_rows(Z - Z_mean, sample_weight))
         M = ridge_coordinates(decomposition.singular_values, targets, float(self.alpha))
         self._set_linear(decomposition.right_product(M), decomposition.mean, Z_mean)
         self.sensing_matrix_, self._fixed_scores = A, np.where(is_constant, n_positive > 0, np.nan)

@@ -39,15 +39,18 @@ class CurdsAndWheyCoordinates:
     shrinkage: Array
 
 
-def curds_and_whey(s: Array, targets: Array, Y: Array, alpha: float, shrinkage: str) -> CurdsAndWheyCoordinates:
+def curds_and_whey(
+    s: Array, targets: Array, Y: Array, n: int | float, alpha: float, shrinkage: str
+) -> CurdsAndWheyCoordinates:
     """The method of :class:`CurdsAndWhey`, from a decomposition A diag(s) V^T of centred samples.
 
-    ``targets`` is A^T Y for centred targets Y. Of these only the range is used, in which their covariance is regular.
+    ``targets`` is A^T Y for centred targets Y of n samples, or of samples whose weights sum to n. Only their range is
+    used, in which their covariance is regular.
     """
     t, F = _range_of(Y.T @ Y, Y.shape[0])
     N = targets @ (F / t)  # A^T E for Y = E diag(t) F^T
     hat = s**2 / (s**2 + alpha)  # eigenvalues of the hat matrix
-    r = float(hat.sum()) / Y.shape[0]
+    r = float(hat.sum()) / n
     _, c, Wt = np.linalg.svd(np.sqrt(hat)[:, None] * N, full_matrices=False)
     c = np.minimum(c, 1.0)
     squares = ((hat[:, None] * (N @ Wt.T)) ** 2).sum(axis=0)  # of the fitted canonical coordinates
@@ -90,13 +93,13 @@ class _CurdsAndWheyMethod(LinearMethod):
         super()._check_parameters()
         check_choice(self.shrinkage, "shrinkage", SHRINKAGES)
 
-    def _solve(self, X: Any, labels: Any, alpha: float) -> None:
-        decomposition = centred_svd(X)
-        if alpha == 0:
+    def _solve(self, X: Any, labels: Any, sample_weight: Any, alpha: float) -> None:
+        decomposition = centred_svd(X, sample_weight)
+        Y, Y_mean = centred_labels(labels, sample_weight)
+        if alpha == 0 and Y.any():
             _check_that_samples_suffice(decomposition)
-        Y, Y_mean = centred_labels(labels)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
-        solution = curds_and_whey(s, targets, Y, alpha, self.shrinkage)
+        solution = curds_and_whey(s, targets, Y, decomposition.n_samples, alpha, self.shrinkage)
         self._set_linear(decomposition.right_product(solution.coef), decomposition.mean, Y_mean)
         self.canonical_correlations_, self.shrinkage_ = solution.correlations, solution.shrinkage
 
@@ -105,8 +108,8 @@ def _check_that_samples_suffice(decomposition: CentredSVD) -> None:
     n, q = decomposition.n_samples, decomposition.singular_values.size
     if q >= n - 1 > 0:
         raise ValueError(
-            f"CurdsAndWhey without a ridge penalty needs more samples than features: {n} samples have {q} independent "
-            "features, which fit any labels. Set alpha to a positive number."
+            f"CurdsAndWhey without a ridge penalty needs more samples than features: {n:g} samples have {q} "
+            "independent features, which fit any labels. Set alpha to a positive number."
         )
 
 
@@ -180,8 +183,8 @@ class CurdsAndWhey(_CurdsAndWheyMethod):
         super()._check_parameters()
         check_number(self.alpha, "alpha")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
-        self._solve(X, labels, self.alpha)
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
+        self._solve(X, labels, sample_weight, self.alpha)
 
 
 class CurdsAndWheyCV(_CurdsAndWheyMethod, PathSearch):
@@ -198,8 +201,9 @@ class CurdsAndWheyCV(_CurdsAndWheyMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold : float, default=0.5
     random_state : int, RandomState instance or None, default=None
         For the folds.
@@ -224,7 +228,7 @@ class CurdsAndWheyCV(_CurdsAndWheyMethod, PathSearch):
         *,
         alphas: float | Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -241,15 +245,16 @@ class CurdsAndWheyCV(_CurdsAndWheyMethod, PathSearch):
         super()._check_parameters()
         check_grid(self.alphas, "alphas")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         settings = [{"alpha": alpha} for alpha in check_grid(self.alphas, "alphas")]
 
-        def path(X_train: Any, train_labels: Any, X_test: Any) -> Iterator[Array]:
-            decomposition = centred_svd(X_train)
-            Y, Y_mean = centred_labels(train_labels)
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[Array]:
+            decomposition = centred_svd(X_train, weight)
+            Y, Y_mean = centred_labels(train_labels, weight)
             s, targets = decomposition.singular_values, decomposition.left_product(Y)
-            coordinates = decomposition.project(X_test)
+            coordinates, n = decomposition.project(X_test), decomposition.n_samples
             for setting in settings:
-                yield coordinates @ curds_and_whey(s, targets, Y, setting["alpha"], self.shrinkage).coef + Y_mean
+                yield coordinates @ curds_and_whey(s, targets, Y, n, setting["alpha"], self.shrinkage).coef + Y_mean
 
-        self._solve(X, labels, self._choose(X, labels, settings, path)["alpha"])
+        best = self._choose(X, labels, sample_weight, settings, path)
+        self._solve(X, labels, sample_weight, best["alpha"])

@@ -55,6 +55,9 @@ class HierarchicalRelevance(ProblemTransformation):
     k base fits, which below the top have the samples of one label only. Training samples are closed upward first: a
     sample with a label gets all labels above it.
 
+    Labels may be unobserved (NaN in ``y``). A label is learnt from the samples that are known to have its parent and in
+    which it is observed. A parent is known where a label below it is: then it is not unobserved, and not absent.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd
@@ -67,6 +70,7 @@ class HierarchicalRelevance(ProblemTransformation):
            [0, 0, 0]])
     """
 
+    _accepts_unobserved_labels = True
     _stored_attributes: ClassVar[Fields] = {"_tree": TREE_FIELD}
 
     def __init__(
@@ -77,11 +81,11 @@ class HierarchicalRelevance(ProblemTransformation):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
         self.parents_ = parents_of(self.hierarchy, list(self.classes_))
         Y = close_upward(labels.toarray(), self.parents_)
         seeds = self._draw_seeds(rng, Y.shape[1])
-        self._tree = fit_tree(self.estimator, X, Y, self.parents_, seeds, self.n_jobs)
+        self._tree = fit_tree(self.estimator, X, Y, self.parents_, seeds, self.n_jobs, sample_weight)
         self.estimators_ = [learner.estimator for learner in self._tree.learners]
 
     def _finish_loading(self) -> None:

@@ -90,13 +90,13 @@ class HOMER(ProblemTransformation):
         check_int(self.branching_factor, "branching_factor", minimum=2)
         check_choice(self.clustering, "clustering", CLUSTERINGS)
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
         Y = labels.toarray()
         max_iter = MAX_KMEANS_ITERATIONS if self.clustering == "balanced" else 0
-        self.groups_, self.parents_ = group_labels(Y, self.branching_factor, max_iter, rng)
+        self.groups_, self.parents_ = group_labels(Y, self.branching_factor, max_iter, rng, sample_weight)
         targets = np.column_stack([Y, *(Y[:, group].any(axis=1) for group in self.groups_)])
         seeds = self._draw_seeds(rng, targets.shape[1])
-        self._tree = fit_tree(self.estimator, X, targets, self.parents_, seeds, self.n_jobs)
+        self._tree = fit_tree(self.estimator, X, targets, self.parents_, seeds, self.n_jobs, sample_weight)
         self.estimators_ = [learner.estimator for learner in self._tree.learners]
 
     def _finish_loading(self) -> None:
@@ -112,7 +112,7 @@ class HOMER(ProblemTransformation):
 
 
 def group_labels(
-    Y: NDArray[np.bool_], n_clusters: int, max_iter: int, rng: np.random.Generator
+    Y: NDArray[np.bool_], n_clusters: int, max_iter: int, rng: np.random.Generator, sample_weight: Any = None
 ) -> tuple[list[NDArray[np.intp]], Parents]:
     """The groups of labels, and the group above each label and then each group: see ``groups_`` and ``parents_``."""
     k = Y.shape[1]
@@ -126,7 +126,8 @@ def group_labels(
             above[labels] = group
             continue
         rows = Y[:, labels].any(axis=1)
-        for cluster in balanced_clusters(Y[rows][:, labels].T, n_clusters, max_iter, rng):
+        weight = None if sample_weight is None else sample_weight[rows]
+        for cluster in balanced_clusters(Y[rows][:, labels].T, n_clusters, max_iter, rng, weight):
             if cluster.size == 1:
                 above[labels[cluster]] = group
                 continue
@@ -137,9 +138,12 @@ def group_labels(
 
 
 def balanced_clusters(
-    V: NDArray[np.bool_], n_clusters: int, max_iter: int, rng: np.random.Generator
+    V: NDArray[np.bool_], n_clusters: int, max_iter: int, rng: np.random.Generator, weight: Any = None
 ) -> list[NDArray[np.intp]]:
-    """Cluster the rows of V by k-means with at most ceil(rows / n_clusters) in each; at random without iterations."""
+    """Cluster the rows of V by k-means with at most ceil(rows / n_clusters) in each; at random without iterations.
+
+    Columns may have weights in the squared distances.
+    """
     order = rng.permutation(len(V))
     capacity = -(-len(V) // n_clusters)
     assigned = np.empty(len(V), dtype=np.intp)
@@ -150,8 +154,7 @@ def balanced_clusters(
         starts = [*distinct, *np.setdiff1d(np.arange(len(V)), distinct)][:n_clusters]
         centres, previous = V[order[starts]], assigned
         for _ in range(max_iter):
-            squared = (V**2).sum(axis=1)[:, None] - 2 * V @ centres.T + (centres**2).sum(axis=1)
-            assigned = assign_with_capacity(squared, capacity)
+            assigned = assign_with_capacity(_squared_distances(V, centres, weight), capacity)
             if (assigned == previous).all():
                 break
             previous = assigned
@@ -159,6 +162,12 @@ def balanced_clusters(
                 centres[cluster] = V[assigned == cluster].mean(axis=0)
     clusters = (np.flatnonzero(assigned == cluster) for cluster in range(n_clusters))
     return [cluster for cluster in clusters if cluster.size]
+
+
+def _squared_distances(V: NDArray[Any], centres: NDArray[Any], weight: Any) -> NDArray[np.float64]:
+    if weight is None:
+        return np.asarray((V**2).sum(axis=1)[:, None] - 2 * V @ centres.T + (centres**2).sum(axis=1))
+    return np.asarray((V**2 @ weight)[:, None] - 2 * (V * weight) @ centres.T + centres**2 @ weight)
 
 
 def assign_with_capacity(distances: NDArray[np.float64], capacity: int) -> NDArray[np.intp]:

@@ -64,10 +64,12 @@ def check_powerset(powerset: FittedPowerset, n_features: int, n_labels: int) -> 
     check_learner(powerset.learner, n_features, len(powerset.sets))
 
 
-def fit_powerset(estimator: Any, X: Any, Y: NDArray[np.bool_], seed: int | None) -> FittedPowerset:
+def fit_powerset(
+    estimator: Any, X: Any, Y: NDArray[np.bool_], seed: int | None, sample_weight: Any = None
+) -> FittedPowerset:
     """Fit to the sets that occur among the rows of Y (n, k)."""
     sets, codes = distinct_sets(Y)
-    return FittedPowerset(fit_learner(estimator, X, codes, len(sets), seed), sets)
+    return FittedPowerset(fit_learner(estimator, X, codes, len(sets), seed, sample_weight), sets)
 
 
 def distinct_sets(Y: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
@@ -79,20 +81,20 @@ def distinct_sets(Y: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.i
 
 
 def prune_sets(
-    Y: NDArray[np.bool_], max_count: int, n_subsets: int, subsets: str
+    Y: NDArray[np.bool_], max_count: int, n_subsets: int, subsets: str, sample_weight: Any = None
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Rows and their label sets without the sets that occur at most ``max_count`` times.
 
     A row with a rare set comes back once for each of the frequent sets that are part of its own: with ``"best"`` for
     the ``n_subsets`` best ones, larger ones first, then more frequent ones; with ``"large"`` for all that have more
-    than ``n_subsets`` labels. The empty set does not come back.
+    than ``n_subsets`` labels. The empty set does not come back. Samples with weights count by these.
     """
     sets, codes = distinct_sets(Y)
-    counts = np.bincount(codes)
+    counts = np.bincount(codes, sample_weight)
     is_frequent = counts > max_count
     if not is_frequent.any():
         raise ValueError(
-            f"prune={max_count} drops all label sets: the most frequent one occurs {counts.max()} times. Lower prune."
+            f"prune={max_count} drops all label sets: the most frequent one occurs {counts.max():g} times. Lower prune."
         )
     sizes = sets.sum(axis=1)
     candidates = np.flatnonzero(is_frequent & (sizes > (n_subsets if subsets == "large" else 0)))
@@ -189,12 +191,12 @@ class LabelPowerset(ProblemTransformation):
         check_int(self.n_subsets, "n_subsets", minimum=0)
         check_choice(self.subsets, "subsets", SUBSETS)
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
         Y = labels.toarray()
         if self.prune:
-            rows, Y = prune_sets(Y, self.prune, self.n_subsets, self.subsets)
-            X = X[rows]
-        self._powerset = fit_powerset(self.estimator, X, Y, self._draw_seeds(rng, 1)[0])
+            rows, Y = prune_sets(Y, self.prune, self.n_subsets, self.subsets, sample_weight)
+            X, sample_weight = X[rows], None if sample_weight is None else sample_weight[rows]
+        self._powerset = fit_powerset(self.estimator, X, Y, self._draw_seeds(rng, 1)[0], sample_weight)
         self._set_attributes()
 
     def _set_attributes(self) -> None:

@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
+from sdgs._utils._sample_weight import check_sample_weight, drop_zero_weights
 from sdgs._utils._validation import check_choice, check_distances, check_int, check_number
 from sdgs.estimators._base import atomic_fit
 from sdgs.estimators._label_target import LabelTarget
-from sdgs.methods._centring import centre
+from sdgs.methods._centring import Weights, centre, column_means, scale_rows, total_weight
 from sdgs.persistence.codecs._stored_fields import ArrayField, Fields
 
 PROJECTIONS = ("uncorrelated", "orthonormal")
@@ -86,13 +87,15 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         _check_n_directions(self.n_components, 1)
 
     @atomic_fit
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the projection.
 
         Parameters
         ----------
         X : array-like, sparse or DataFrame of shape (n, p)
         y : array-like, sparse or DataFrame of shape (n, k) with 0 and 1, or array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Not negative; a sample of weight 2 counts as two equal ones, and one of weight 0 is left out. Default: 1.
 
         Returns
         -------
@@ -102,19 +105,23 @@ class MDDM(LabelTarget, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         mu = 1.0 if self.projection == "orthonormal" else float(self.regularization)
         X = self._check_X(X, reset=True)
         labels = self._check_y(X, y)
+        weight = check_sample_weight(sample_weight, labels.shape[0])
+        X, labels, weight = drop_zero_weights(X, labels, weight)
         n, p = X.shape
         if n < 2:
             raise ValueError(f"MDDM needs at least 2 samples to measure a dependence; got n_samples = {n}.")
         d = _check_n_directions(self.n_components, p)
         check_distances(X, "MDDM's covariance")
 
-        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
+        self.mean_ = column_means(X, weight)
         Y = label_features(labels.toarray().astype(np.float64), self.label_kernel)
-        Y -= Y.mean(axis=0)
+        Y -= Y.mean(axis=0) if weight is None else column_means(Y, weight)
+        Y = scale_rows(Y, weight)
         centred, remaining_mean = centre(X, self.mean_)
+        centred = scale_rows(centred, weight)
         M = np.asarray(centred.T @ Y)  # Y is centred, so X need not be
         # M M^T has a low rank: with (lambda, u) of the small M^T B^-1 M, v = B^-1 M u / sqrt(lambda) is a solution.
-        solved = _solve_regularised_gram(centred, remaining_mean, mu, M)
+        solved = _solve_regularised_gram(centred, remaining_mean, mu, M, weight)
         values, vectors = eigh(M.T @ solved)
         order = np.argsort(values)[::-1][: min(d, p)]
         order = order[values[order] > max(values.max(initial=0), 0) * 1e-10]
@@ -181,20 +188,23 @@ def _check_n_directions(n_components: Any, p: int) -> int:
 
 
 def _solve_regularised_gram(
-    X: Any, mean: NDArray[np.float64], mu: float, M: NDArray[np.float64]
+    X: Any, mean: NDArray[np.float64], mu: float, M: NDArray[np.float64], sample_weight: Weights
 ) -> NDArray[np.float64]:
-    """B^-1 M for B = (1 - mu) Xc^T Xc + mu I, Xc = X - mean, by the smaller of the two Gram matrices."""
+    """B^-1 M for B = (1 - mu) Xc^T Xc + mu I, by the smaller of the two Gram matrices.
+
+    Xc is X minus ``mean``, which with weights is scaled as the rows of X are.
+    """
     if mu == 1:
         return M
     n, p = X.shape
     if p <= n:
         B = X.T @ X
-        B = (B.toarray() if issparse(B) else B) - n * np.outer(mean, mean)
+        B = (B.toarray() if issparse(B) else B) - total_weight(n, sample_weight) * np.outer(mean, mean)
         B *= 1 - mu
         B[np.diag_indices(p)] += mu
         return np.asarray(cho_solve(cho_factor(B), M))
     # Woodbury: mu B^-1 = I - Xc^T (mu / (1 - mu) I + Xc Xc^T)^-1 Xc
-    centred = (X.toarray() if issparse(X) else X) - mean
+    centred = (X.toarray() if issparse(X) else X) - scale_rows(np.broadcast_to(mean, (n, p)), sample_weight)
     inner = centred @ centred.T
     inner[np.diag_indices(n)] += mu / (1 - mu)
     return np.asarray((M - centred.T @ cho_solve(cho_factor(inner), centred @ M)) / mu)

@@ -90,10 +90,10 @@ class PLST(LinearMethod):
         if not isinstance(self.conditional, bool | np.bool_):
             raise ValueError(f"conditional must be True or False, got {self.conditional!r}.")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         rank = check_n_components(self.n_components, labels.shape[1])
-        decomposition = centred_svd(X)
-        Y, Y_mean = centred_labels(labels)
+        decomposition = centred_svd(X, sample_weight)
+        Y, Y_mean = centred_labels(labels, sample_weight)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
         if self.conditional:
             M, R = next(reduced_rank_ridges(s, targets, self.alpha, [rank]))

@@ -142,12 +142,13 @@ class RAkEL(ProblemTransformation):
         check_choice(self.disjoint, "disjoint", (True, False))
         check_choice(self.average, "average", AVERAGES)
 
-    def _fit_learners(self, X: Any, labels: Any, rng: np.random.Generator) -> None:
+    def _fit_learners(self, X: Any, labels: Any, sample_weight: Any, rng: np.random.Generator) -> None:
         Y = labels.toarray()
         self.labelsets_ = self._draw_labelsets(Y.shape[1], rng)
         seeds = self._draw_seeds(rng, len(self.labelsets_))
         arguments = (
-            (self.estimator, X, Y[:, labelset], seed) for labelset, seed in zip(self.labelsets_, seeds, strict=True)
+            (self.estimator, X, Y[:, labelset], seed, sample_weight)
+            for labelset, seed in zip(self.labelsets_, seeds, strict=True)
         )
         self._powersets: list[FittedPowerset] = in_threads(self.n_jobs, fit_powerset, arguments)
         self.estimators_ = [powerset.learner.estimator for powerset in self._powersets]

@@ -35,9 +35,9 @@ class _ReducedRankMethod(LinearMethod):
 
     _stored_attributes: ClassVar[Fields] = {"components_": ArrayField("f", ("r", "p"))}
 
-    def _solve(self, X: Any, labels: Any, rank: int, alpha: float) -> None:
-        decomposition = centred_svd(X)
-        Y, Y_mean = centred_labels(labels)
+    def _solve(self, X: Any, labels: Any, sample_weight: Any, rank: int, alpha: float) -> None:
+        decomposition = centred_svd(X, sample_weight)
+        Y, Y_mean = centred_labels(labels, sample_weight)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
         M, R = next(reduced_rank_ridges(s, targets, alpha, [rank]))
         W = decomposition.right_product(M)
@@ -105,8 +105,8 @@ class ReducedRankRidge(_ReducedRankMethod):
         check_n_components(self.n_components, 1)
         check_number(self.alpha, "alpha", positive=True)
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
-        self._solve(X, labels, check_n_components(self.n_components, labels.shape[1]), self.alpha)
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
+        self._solve(X, labels, sample_weight, check_n_components(self.n_components, labels.shape[1]), self.alpha)
 
 
 class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
@@ -123,8 +123,9 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold : float, default=0.5
     random_state : int, RandomState instance or None, default=None
         For the folds.
@@ -149,7 +150,7 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         n_components: int | float | Sequence[int | float] = (0.1, 0.25, 0.5, 0.75, 1.0),
         alphas: float | Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -167,18 +168,18 @@ class ReducedRankRidgeCV(_ReducedRankMethod, PathSearch):
         check_ranks_to_try(self.n_components, 1)
         check_grid(self.alphas, "alphas")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         ranks, alphas = check_ranks_to_try(self.n_components, labels.shape[1]), check_grid(self.alphas, "alphas")
         settings = [{"n_components": rank, "alpha": alpha} for alpha in alphas for rank in ranks]
 
-        def path(X_train: Any, train_labels: Any, X_test: Any) -> Iterator[Array]:
-            decomposition = centred_svd(X_train)
-            Y, Y_mean = centred_labels(train_labels)
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[Array]:
+            decomposition = centred_svd(X_train, weight)
+            Y, Y_mean = centred_labels(train_labels, weight)
             s, targets = decomposition.singular_values, decomposition.left_product(Y)
             coordinates = decomposition.project(X_test)
             for alpha in alphas:
                 for M, R in reduced_rank_ridges(s, targets, alpha, ranks):
                     yield coordinates @ M @ R.T + Y_mean
 
-        best = self._choose(X, labels, settings, path)
-        self._solve(X, labels, best["n_components"], best["alpha"])
+        best = self._choose(X, labels, sample_weight, settings, path)
+        self._solve(X, labels, sample_weight, best["n_components"], best["alpha"])

@@ -36,13 +36,14 @@ class SharedSubspaceCoordinates:
 
 
 def shared_subspaces(
-    s: Array, targets: Array, n: int, alpha: float, beta: float, ranks: Sequence[int]
+    s: Array, targets: Array, n: int | float, alpha: float, beta: float, ranks: Sequence[int]
 ) -> Iterator[SharedSubspaceCoordinates]:
     r"""For each rank the global minimum of the problem of :class:`SharedSubspace`.
 
-    ``s`` are the singular values of n centred samples, ``targets`` the coordinates A^T Y of the targets in their left
-    singular vectors. With e = s^2 / n the optimal subspace is that of the leading left singular vectors of
-    diag(s / sqrt((e + beta)(e + alpha + beta))) A^T Y, times diag(sqrt((e + alpha + beta) / (e + beta))).
+    ``s`` are the singular values of n centred samples, or of samples whose weights sum to n, ``targets`` the
+    coordinates A^T Y of the targets in their left singular vectors. With e = s^2 / n the optimal subspace is that of
+    the leading left singular vectors of diag(s / sqrt((e + beta)(e + alpha + beta))) A^T Y, times
+    diag(sqrt((e + alpha + beta) / (e + beta))).
     """
     e = s**2 / n
     shrunk, full = e + beta, e + alpha + beta
@@ -63,11 +64,11 @@ class _SharedSubspaceMethod(LinearMethod):
 
     _stored_attributes: ClassVar[Fields] = {"components_": ArrayField("f", ("r", "p"))}
 
-    def _solve(self, X: Any, labels: Any, rank: int, alpha: float, beta: float) -> None:
-        decomposition = centred_svd(X)
-        Y, Y_mean = centred_labels(labels)
+    def _solve(self, X: Any, labels: Any, sample_weight: Any, rank: int, alpha: float, beta: float) -> None:
+        decomposition = centred_svd(X, sample_weight)
+        Y, Y_mean = centred_labels(labels, sample_weight)
         s, targets = decomposition.singular_values, decomposition.left_product(Y)
-        solution = next(shared_subspaces(s, targets, X.shape[0], alpha, beta, [rank]))
+        solution = next(shared_subspaces(s, targets, decomposition.n_samples, alpha, beta, [rank]))
         self._set_linear(decomposition.right_product(solution.coef), decomposition.mean, Y_mean)
         self.components_ = decomposition.right_product(solution.basis).T
 
@@ -146,9 +147,9 @@ class SharedSubspace(_SharedSubspaceMethod):
         check_number(self.alpha, "alpha")
         check_number(self.beta, "beta", positive=True)
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         rank = check_n_components(self.n_components, labels.shape[1])
-        self._solve(X, labels, rank, self.alpha, self.beta)
+        self._solve(X, labels, sample_weight, rank, self.alpha, self.beta)
 
 
 class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
@@ -166,8 +167,9 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold : float, default=0.5
     random_state : int, RandomState instance or None, default=None
         For the folds.
@@ -193,7 +195,7 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         alphas: float | Sequence[float] = (0.1, 1.0, 10.0),
         betas: float | Sequence[float] = (1e-5, 1e-4, 1e-3, 1e-2, 0.1),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -213,22 +215,22 @@ class SharedSubspaceCV(_SharedSubspaceMethod, PathSearch):
         check_grid(self.alphas, "alphas", positive=False)
         check_grid(self.betas, "betas")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         ranks = check_ranks_to_try(self.n_components, labels.shape[1])
         penalties = list(product(check_grid(self.alphas, "alphas", positive=False), check_grid(self.betas, "betas")))
         settings = [{"n_components": rank, "alpha": a, "beta": b} for a, b in penalties for rank in ranks]
 
-        def path(X_train: Any, train_labels: Any, X_test: Any) -> Iterator[Array]:
-            decomposition = centred_svd(X_train)
-            Y, Y_mean = centred_labels(train_labels)
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[Array]:
+            decomposition = centred_svd(X_train, weight)
+            Y, Y_mean = centred_labels(train_labels, weight)
             s, targets, coordinates = (
                 decomposition.singular_values,
                 decomposition.left_product(Y),
                 decomposition.project(X_test),
             )
             for alpha, beta in penalties:
-                for solution in shared_subspaces(s, targets, X_train.shape[0], alpha, beta, ranks):
+                for solution in shared_subspaces(s, targets, decomposition.n_samples, alpha, beta, ranks):
                     yield coordinates @ solution.coef + Y_mean
 
-        best = self._choose(X, labels, settings, path)
-        self._solve(X, labels, best["n_components"], best["alpha"], best["beta"])
+        best = self._choose(X, labels, sample_weight, settings, path)
+        self._solve(X, labels, sample_weight, best["n_components"], best["alpha"], best["beta"])

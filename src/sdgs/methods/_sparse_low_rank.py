@@ -1,7 +1,7 @@
 """Multi-task learning with a sparse and a low-rank part, and its parameters by cross-validation."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
@@ -9,18 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from sdgs._utils._unobserved_labels import expected_labels, has_unobserved
 from sdgs._utils._validation import check_int, check_number
 from sdgs.methods._centred_svd import centred_svd, ridge_coordinates
-from sdgs.methods._centring import centred_labels, column_means
+from sdgs.methods._centring import Weights, centred_labels, column_means
 from sdgs.methods._linear_method import LinearMethod
 from sdgs.methods._path_search import PathSearch, check_grid
 from sdgs.methods._sparse_low_rank_solver import (
     LeastSquares,
     SparseLowRankCoefficients,
     least_squares,
+    observed_least_squares,
     sparse_low_rank,
 )
 from sdgs.persistence.codecs._stored_fields import INTEGER, NUMBER, ArrayField, Fields
+
+Array = NDArray[np.float64]
 
 # Gap at which solutions on folds stop: on four training sets this chose the same setting as 1e-4, or one as good.
 _SEARCH_TOL = 1e-2
@@ -42,6 +46,7 @@ class _SparseLowRankMethod(LinearMethod):
         "n_iter_": INTEGER,
     }
 
+    _accepts_unobserved_labels = True
     tol: float
     max_iter: int
 
@@ -50,10 +55,8 @@ class _SparseLowRankMethod(LinearMethod):
         check_number(self.tol, "tol", positive=True)
         check_int(self.max_iter, "max_iter", minimum=1)
 
-    def _solve(self, X: Any, labels: Any, gamma: float | None, tau: float) -> None:
-        X_mean = column_means(X)
-        Y, Y_mean = centred_labels(labels)
-        problem = least_squares(X, X_mean, Y)
+    def _solve(self, X: Any, labels: Any, sample_weight: Any, gamma: float | None, tau: float) -> None:
+        problem, intercepts = _regression(X, labels, sample_weight)
         self.gamma_ = _AUTO_GAMMA * problem.largest_gamma if gamma is None else float(gamma)
         solution = sparse_low_rank(problem, self.gamma_, tau, tol=self.tol, max_iter=self.max_iter)
         if not solution.converged:
@@ -64,7 +67,8 @@ class _SparseLowRankMethod(LinearMethod):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._set_linear(solution.sparse + solution.low_rank, X_mean, Y_mean)
+        W = solution.sparse + solution.low_rank
+        self.coef_, self.intercept_ = np.ascontiguousarray(W.T), intercepts(W)
         self.sparse_coef_, self.low_rank_coef_ = solution.sparse.T, solution.low_rank.T
         self.objective_, self.dual_gap_, self.n_iter_ = solution.objective, solution.gap, solution.n_iter
 
@@ -114,6 +118,9 @@ class SparseLowRank(_SparseLowRankMethod):
     An accelerated proximal gradient method. An iteration takes two products of X with a (p, k) matrix, or one of
     ``X.T @ X`` if there are more samples than features, and an eigendecomposition of a (k, k) matrix.
 
+    Labels may be unobserved (NaN in ``y``): the squared errors are those of the observed labels, for which X and Y are
+    centred label by label, and an iteration takes two products of X. ``dual_gap_`` is as exact as with complete labels.
+
     References
     ----------
     J. Chen, J. Liu and J. Ye: Learning incoherent sparse and low-rank patterns from multiple tasks. ACM Transactions on
@@ -150,8 +157,8 @@ class SparseLowRank(_SparseLowRankMethod):
             check_number(self.gamma, "gamma", positive=True)
         check_number(self.tau, "tau")
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
-        self._solve(X, labels, None if isinstance(self.gamma, str) else self.gamma, self.tau)
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
+        self._solve(X, labels, sample_weight, None if isinstance(self.gamma, str) else self.gamma, self.tau)
 
 
 class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
@@ -170,8 +177,9 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         What the search maximises: ``"f1"``, ``"accuracy"``, ``"micro_f1"``, ``"macro_f1"`` or ``"subset_accuracy"`` of
         the predicted labels (:mod:`sdgs.metrics`); or minimises: ``"hamming_loss"``, or ``"squared_error"``, the mean
         squared error of the scores.
-    cv : int, default=5
-        Number of folds.
+    cv : int, splitter or list of splits, default=5
+        The folds: a number, a splitter of scikit-learn or of :mod:`sdgs.model_selection`, or pairs of arrays with
+        training and test rows, which predict each sample at most once.
     threshold, tol, max_iter
         As for :class:`SparseLowRank`.
     random_state : int, RandomState instance or None, default=None
@@ -201,7 +209,7 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         gammas: float | Sequence[float] = (0.1, 0.03, 0.01, 0.003),
         taus: float | Sequence[float] = (0.1, 0.25, 0.5, 1.0),
         metric: str = "f1",
-        cv: int = 5,
+        cv: Any = 5,
         threshold: float = 0.5,
         tol: float = 1e-4,
         max_iter: int = 5000,
@@ -223,28 +231,25 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         check_grid(self.gammas, "gammas")
         check_grid(self.taus, "taus", positive=False)
 
-    def _fit_linear(self, X: Any, labels: Any) -> None:
+    def _fit_linear(self, X: Any, labels: Any, sample_weight: Any) -> None:
         # From simple to complex, so that each solution is a good start for the next.
         gammas = sorted(check_grid(self.gammas, "gammas"), reverse=True)
         taus = sorted(check_grid(self.taus, "taus", positive=False))
         settings = [{"gamma": gamma, "tau": tau} for tau, gamma in product(taus, gammas)]
-        X_mean = column_means(X)
-        Y, _ = centred_labels(labels)
-        problem = least_squares(X, X_mean, Y)
-        scale = ridge_trace_norm(X, Y)
+        problem, _ = _regression(X, labels, sample_weight)
+        scale = ridge_trace_norm(X, labels, sample_weight)
 
-        def path(X_train: Any, train_labels: Any, X_test: Any) -> Iterator[NDArray[np.float64]]:
-            mean = column_means(X_train)
-            Y_train, Y_mean = centred_labels(train_labels)
-            fold, solution = least_squares(X_train, mean, Y_train), None
+        def path(X_train: Any, train_labels: Any, weight: Any, X_test: Any) -> Iterator[NDArray[np.float64]]:
+            fold, intercepts = _regression(X_train, train_labels, weight)
+            solution = None
             for setting in settings:
                 solution = self._solve_setting(fold, setting, scale, solution)
                 W = solution.sparse + solution.low_rank
-                yield np.asarray(X_test @ W + (Y_mean - mean @ W))
+                yield np.asarray(X_test @ W + intercepts(W))
 
-        best = self._choose(X, labels, settings, path)
+        best = self._choose(X, labels, sample_weight, settings, path)
         gamma, self.tau_ = _absolute(problem, best, scale)
-        self._solve(X, labels, gamma, self.tau_)
+        self._solve(X, labels, sample_weight, gamma, self.tau_)
 
     def _solve_setting(
         self, problem: LeastSquares, setting: Any, scale: float, start: SparseLowRankCoefficients | None
@@ -254,13 +259,24 @@ class SparseLowRankCV(_SparseLowRankMethod, PathSearch):
         return sparse_low_rank(problem, gamma, tau, start=start, tol=tol, max_iter=self.max_iter)
 
 
-def ridge_trace_norm(X: Any, Y: NDArray[np.float64]) -> float:
+def _regression(X: Any, labels: Any, sample_weight: Weights) -> tuple[LeastSquares, Callable[[Array], Array]]:
+    """The sum of the squared errors of the observed labels; and from coefficients to the best intercepts."""
+    if has_unobserved(labels):
+        return observed_least_squares(X, labels.toarray(), sample_weight)
+    X_mean = column_means(X, sample_weight)
+    Y, Y_mean = centred_labels(labels, sample_weight)
+    return least_squares(X, X_mean, Y, sample_weight), lambda W: Y_mean - X_mean @ W
+
+
+def ridge_trace_norm(X: Any, labels: Any, sample_weight: Weights) -> float:
     """The trace norm of the ridge coefficients whose penalty is the mean squared norm of centred samples."""
-    decomposition = centred_svd(X)
+    decomposition = centred_svd(X, sample_weight)
     s = decomposition.singular_values
     if s.size == 0:
         return 0.0
-    penalty = float(s @ s) / X.shape[0]
+    penalty = float(s @ s) / decomposition.n_samples
+    # Without its unobserved entries a label is at its mean there, which makes the coefficients somewhat smaller.
+    Y, _ = centred_labels(expected_labels(labels, sample_weight), sample_weight)
     return float(np.linalg.norm(ridge_coordinates(s, decomposition.left_product(Y), penalty), ord="nuc"))
 
 

@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sdgs.methods._centring import centre
+from sdgs.methods._centring import Weights, centre, column_means, scale_rows, total_weight
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,8 @@ _EIGENVALUE_TOL = 1e-3  # the step is this much shorter than it could be, so tha
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
     """The quadratic function ||X W - Y||_F^2 of W, for centred X and Y.
+
+    Where some labels are unobserved, X W stands for another linear function of W: see :func:`observed_least_squares`.
 
     Attributes
     ----------
@@ -89,25 +91,66 @@ class SparseLowRankCoefficients:
     converged: bool
 
 
-def least_squares(X: Any, X_mean: Array, Y: Array) -> LeastSquares:
-    """For samples that are not centred, dense or sparse, and centred targets. X^T X is formed where that is cheaper."""
+def least_squares(X: Any, X_mean: Array, Y: Array, sample_weight: Weights = None) -> LeastSquares:
+    """For samples that are not centred, dense or sparse, and centred and scaled targets.
+
+    X^T X is formed where that is cheaper.
+    """
     Z, mean = centre(X, X_mean)
     n, p = X.shape
+    Z, total = scale_rows(Z, sample_weight), total_weight(n, sample_weight)
+    root = None if sample_weight is None else np.sqrt(sample_weight)[:, None]
     cross = np.asarray(Z.T @ Y)
 
     def product_by_samples(W: Array) -> Array:
-        return np.asarray(Z.T @ (Z @ W - mean @ W))
+        offset = mean @ W
+        return np.asarray(Z.T @ (Z @ W - (offset if root is None else root * offset)))
 
     product = product_by_samples
     if p <= n and p * p <= 2 * (Z.nnz if issparse(Z) else n * p):
         gram = Z.T @ Z
-        gram = (gram.toarray() if issparse(gram) else gram) - n * np.outer(mean, mean)
+        gram = (gram.toarray() if issparse(gram) else gram) - total * np.outer(mean, mean)
 
         def product_by_gram(W: Array) -> Array:
             return np.asarray(gram @ W)
 
         product = product_by_gram
     return LeastSquares(product, cross, float(np.vdot(Y, Y)), _largest_eigenvalue(product, p))
+
+
+def observed_least_squares(
+    X: Any, Y: Array, sample_weight: Weights = None
+) -> tuple[LeastSquares, Callable[[Array], Array]]:
+    """For samples and targets that are not centred, of which those that are NaN are left out; and the intercepts.
+
+    The function is the sum of the squared errors of the observed targets with the best intercept for each label. So the
+    samples and the target of a label are centred by their means over the samples in which it is observed. The Gram
+    matrix of these is at most that of all samples, whose largest eigenvalue is the bound.
+    """
+    Z, _ = centre(X, column_means(X, sample_weight))
+    weight = np.where(np.isnan(Y), 0.0, 1.0 if sample_weight is None else sample_weight[:, None])
+    total = np.maximum(weight.sum(axis=0), np.finfo(np.float64).tiny)
+    Y = np.where(np.isnan(Y), 0.0, Y)
+
+    def means(values: Array) -> Array:
+        return np.asarray(np.einsum("ij,ij->j", weight, values) / total)
+
+    def product(W: Array) -> Array:
+        fitted = np.asarray(Z @ W)
+        return np.asarray(Z.T @ (weight * (fitted - means(fitted))))
+
+    def intercepts(W: Array) -> Array:
+        return means(Y - X @ W)
+
+    centred = Y - means(Y)
+    complete = least_squares(X, column_means(X, sample_weight), np.zeros((X.shape[0], 1)), sample_weight)
+    problem = LeastSquares(
+        product,
+        np.asarray(Z.T @ (weight * centred)),
+        float(np.einsum("ij,ij,ij->", weight, centred, centred)),
+        complete.largest_eigenvalue,
+    )
+    return problem, intercepts
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], p: int) -> float:

@@ -70,14 +70,25 @@ def check_tree(tree: FittedTree, n_features: int, n_targets: int) -> None:
 
 
 def fit_tree(
-    estimator: Any, X: Any, Y: NDArray[np.bool_], parents: Parents, seeds: Sequence[int | None], n_jobs: int | None
+    estimator: Any,
+    X: Any,
+    Y: NDArray[Any],
+    parents: Parents,
+    seeds: Sequence[int | None],
+    n_jobs: int | None,
+    sample_weight: Any = None,
 ) -> FittedTree:
-    """Fit one learner per column of Y (n, t), where samples with a target have its parent too."""
+    """Fit one learner per column of Y (n, t), where samples with a target have its parent too.
+
+    Targets may be unobserved (NaN): one is learnt from the samples that are known to have its parent and in which it is
+    observed itself.
+    """
 
     def fit_target(target: int, seed: int | None) -> FittedLearner:
         parent = parents[target]
-        rows = np.flatnonzero(Y[:, parent]) if parent >= 0 else np.arange(len(Y))
-        return fit_learner(estimator, rows_of(X, rows), Y[rows, target], seed=seed)
+        rows = np.flatnonzero(Y[:, parent] == 1) if parent >= 0 else np.arange(len(Y))
+        weight = None if sample_weight is None else sample_weight[rows]
+        return fit_learner(estimator, rows_of(X, rows), Y[rows, target], seed=seed, sample_weight=weight)
 
     return FittedTree(parents, in_threads(n_jobs, fit_target, enumerate(seeds)))
 
@@ -98,10 +109,10 @@ def top_down(parents: Parents) -> list[int]:
     return [int(target) for target in np.argsort(depth, kind="stable")]
 
 
-def close_upward(Y: NDArray[np.bool_], parents: Parents) -> NDArray[np.bool_]:
-    """A copy of the labels in which samples have the parents of their labels too."""
+def close_upward(Y: NDArray[Any], parents: Parents) -> NDArray[Any]:
+    """A copy of the labels in which samples have the parents of their labels too; labels may be unobserved (NaN)."""
     Y = Y.copy()
     for target in reversed(top_down(parents)):
         if parents[target] >= 0:
-            Y[:, parents[target]] |= Y[:, target]
+            Y[Y[:, target] == 1, parents[target]] = True
     return Y

@@ -80,7 +80,7 @@ def fit_calibrations(
     frequency = (counts + 1) / (totals + 2)  # Laplace's rule keeps the log-odds finite
     log_odds = np.log(frequency / (1 - frequency))
     rows = evenly_spaced_rows(n, k, max_scores)
-    weights = _entry_weights(Y[rows], None if sample_weight is None else sample_weight[rows])
+    weights = entry_weights(Y[rows], None if sample_weight is None else sample_weight[rows])
     target = np.ascontiguousarray(Y[rows].T == 1 if weights is not None else Y[rows].T, dtype=bool)
     counted = target if weights is None else target[weights > 0]
     if counted.all() or not counted.any():
@@ -103,7 +103,7 @@ def label_counts(
     return weight @ (Y == 1), weight @ ~np.isnan(Y)
 
 
-def _entry_weights(Y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def entry_weights(Y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """The weight of each label of each sample (k, n), 0 if it is unobserved; None if all are 1."""
     if sample_weight is None and not has_unobserved(Y):
         return None
@@ -179,7 +179,7 @@ def calibrate_varying(
     return Calibration(slope, offset)
 
 
-def shrunk_log_odds(P: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+def shrunk_log_odds(P: NDArray[np.float64], share: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """The log-odds of probabilities after ``share`` of them was replaced by 1/2: finite, and in the same order."""
     # Both probabilities are formed from the smaller parts, so that tiny ones stay distinguishable.
     return np.log((1 - share) * P + share / 2) - np.log((1 - share) * (1 - P) + share / 2)

@@ -64,6 +64,10 @@ class LandmarkKernel:
         landmarks, centre = (xp.astype(to_device_of(A, X), X.dtype) for A in (self.landmarks - centre, centre))
         return xp.exp(-self.gamma * _manhattan_on_device(X - centre, landmarks))
 
+    def gram(self, n_jobs: int | None = 1) -> NDArray[np.float64]:
+        """``landmark_gram``, computed again on the host."""
+        return _with_jitter(_manhattan_distances(self.landmarks, self.landmarks, n_jobs, gamma=self.gamma))
+
     def _transform_on_host(self, X: Any, n_jobs: int | None, block_rows: int) -> NDArray[np.float64]:
         landmarks = self.landmarks
         if issparse(X) != issparse(landmarks):
@@ -132,9 +136,13 @@ def fit_landmark_kernel(
     )
     if mean_distance > 0 and np.isfinite(gamma / mean_distance):
         gamma = gamma / mean_distance
-    gram = np.exp(-gamma * distances)
+    return LandmarkKernel(gamma, weights, landmarks, landmark_rows, _with_jitter(np.exp(-gamma * distances)))
+
+
+def _with_jitter(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A Gram matrix of landmarks that is positive definite; it is changed."""
     gram.flat[:: len(gram) + 1] += defaults.LANDMARK_JITTER
-    return LandmarkKernel(gamma, weights, landmarks, landmark_rows, gram)
+    return gram
 
 
 def landmark_number(n_landmarks: int | str, n: int) -> int:

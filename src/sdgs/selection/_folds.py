@@ -29,7 +29,7 @@ class Folds:
 
 def check_cv(cv: Any) -> None:
     """Reject what is neither a number of folds nor splits."""
-    if isinstance(cv, numbers.Integral) or not (hasattr(cv, "split") or isinstance(cv, Sequence)):
+    if isinstance(cv, numbers.Integral | str) or not (hasattr(cv, "split") or isinstance(cv, Sequence)):
         check_int(cv, "cv", minimum=2)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sdgs.deployment.predictor._label_sets import decide, expit, softmax_of_log_expit, weighted_class_scores
+from sdgs.deployment.predictor._decided_labels import decide, expit, softmax_of_log_expit, weighted_class_scores
 from sdgs.deployment.predictor._pipeline_scores import Pipeline
 from sdgs.deployment.predictor._sample_blocks import Floats, check_names, dense_blocks, read_samples, times
 

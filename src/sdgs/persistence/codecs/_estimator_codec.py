@@ -30,7 +30,14 @@ from sdgs.persistence.codecs._encoder_codec import (
 )
 from sdgs.persistence.codecs._json_values import check_fields, decode, encode
 from sdgs.persistence.codecs._learner_table import INNER, LEARNERS
-from sdgs.persistence.codecs._sdgs_codec import SDGS_CLASSES, SDGS_FIELDS, decode_sdgs, encode_sdgs, n_stored_labels
+from sdgs.persistence.codecs._sdgs_codec import (
+    SDGS_CLASSES,
+    SDGS_FIELDS,
+    SDGS_OPTIONAL_FIELDS,
+    decode_sdgs,
+    encode_sdgs,
+    n_stored_labels,
+)
 from sdgs.persistence.codecs._stored_fields import Field, Output, Source
 from sdgs.persistence.codecs._target_codec import (
     check_claim,
@@ -199,8 +206,8 @@ class Decoder:
         kind = self._class_of(document)
         own = kind.__name__ in self._classes
         parts = SDGS_FIELDS if kind.__name__ in SDGS_CLASSES else ("labels", "attributes") if own else ("attributes",)
-        if kind.__name__ in SDGS_CLASSES and "encoder" in document:
-            parts = (*parts, "encoder")
+        if kind.__name__ in SDGS_CLASSES:
+            parts = (*parts, *(name for name in SDGS_OPTIONAL_FIELDS if name in document))
         check_fields(document, "class", "parameters", "output", "features", *(("target",) if own else ()), *parts)
         estimator = self.decode_parameters(kind, document["parameters"])
         _set_output(estimator, document["output"])

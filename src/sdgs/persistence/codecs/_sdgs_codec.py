@@ -10,15 +10,18 @@ from sdgs._utils._validation import check_choice, check_int, check_number
 from sdgs.persistence._container import CheckedArrays
 from sdgs.persistence.codecs._encoder_codec import decode_encoder, encode_encoder
 from sdgs.persistence.codecs._json_values import check_bool, check_fields, decode, encode
+from sdgs.persistence.codecs._kept_codec import decode_kept, encode_kept
 from sdgs.persistence.codecs._pipeline_codec import decode_pipeline, encode_pipeline
 from sdgs.preprocessing import TableEncoder
 from sdgs.readout._calibration import Calibration
 from sdgs.readout._decision import TARGET_METRICS, Decision
 from sdgs.readout._label_set_correction import LabelSetCorrection
 from sdgs.readout._out_of_fold import OutOfFold
+from sdgs.readout._sample_sums import SampleSums
 
 SDGS_CLASSES = ("SDGSClassifier", "SDGSClassifierCV")
 SDGS_FIELDS = ("pipelines", "readout", "search")
+SDGS_OPTIONAL_FIELDS = ("encoder", "kept")
 
 
 def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -47,16 +50,21 @@ def encode_sdgs(model: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dic
         if decision.label_sets is not None:
             arrays[f"{prefix}label_sets.sets"] = decision.label_sets.sets.view(np.uint8)
             arrays[f"{prefix}label_sets.log_ratios"] = decision.label_sets.log_ratios
-        arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
-        arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
-        if model._out_of_fold.unobserved.size:
-            arrays[f"{prefix}out_of_fold.unobserved"] = model._out_of_fold.unobserved.astype(np.int64, copy=False)
+        if model._out_of_fold is not None:
+            arrays[f"{prefix}out_of_fold.probabilities"] = model._out_of_fold.probabilities
+            arrays[f"{prefix}out_of_fold.rows"] = model._out_of_fold.rows.astype(np.int64, copy=False)
+            if model._out_of_fold.unobserved.size:
+                unobserved = model._out_of_fold.unobserved
+                arrays[f"{prefix}out_of_fold.unobserved"] = unobserved.astype(np.int64, copy=False)
     if model.propensity_ is not None:
         arrays[f"{prefix}propensity"] = model.propensity_
     if type(model).__name__ == "SDGSClassifierCV":
         document["search"] = encode({"results": model.cv_results_, "best_score": model.best_score_}, "cv_results_")
     if model.encoder_ is not None:
         document["encoder"] = encode_encoder(model.encoder_, prefix, arrays)
+    kept = getattr(model, "_kept", None)
+    if kept is not None:
+        document["kept"] = encode_kept(kept, f"{prefix}kept.", arrays)
     return document
 
 
@@ -78,10 +86,18 @@ def decode_sdgs(model: Any, content: dict[str, Any], prefix: str, arrays: Checke
     ]
     model.propensity_ = _decode_propensity(k, prefix, arrays)
     model._out_of_fold = None
+    if type(model).__name__ == "SDGSClassifier":
+        model._kept = None
+    if "kept" in content and readout is None:
+        raise ValueError('with readout="norm" it keeps nothing for updates.')
     if readout is not None:
         _decode_readout(model, readout, k, prefix, arrays)
+        if "kept" in content:
+            _decode_kept(model, content["kept"], prefix, arrays)
         n = model._pipelines[0].features.decomposition.shape[0]
-        model._out_of_fold = _decode_out_of_fold(n, k, prefix, arrays)
+        # An update by sums leaves none.
+        if arrays.has(f"{prefix}out_of_fold.rows") or not isinstance(getattr(model, "_kept", None), SampleSums):
+            model._out_of_fold = _decode_out_of_fold(n, k, prefix, arrays)
     elif len(pipelines) > 1 or model.readout != "norm":
         raise ValueError('without a ridge regression it must have one pipeline, and readout="norm".')
     model._set_attributes(model._pipelines[0])
@@ -107,6 +123,12 @@ def _decode_encoder(model: Any, content: Any, prefix: str, arrays: CheckedArrays
     if encoder.n_features_in_ != model.n_features_in_ or names != own_names:
         raise ValueError("its encoder has other columns than the model.")
     return encoder
+
+
+def _decode_kept(model: Any, content: Any, prefix: str, arrays: CheckedArrays) -> None:
+    if type(model).__name__ != "SDGSClassifier" or len(model._pipelines) > 1:
+        raise ValueError("only an SDGSClassifier with one pipeline keeps something for updates.")
+    model._kept = decode_kept(content, model._pipelines[0], f"{prefix}kept.", arrays)
 
 
 def _decode_search(model: Any, content: Any) -> None:

@@ -103,8 +103,8 @@ def _decode_lists(content: Any, class_bytes: list[int]) -> tuple[LabelListForm, 
     kinds = {type(label) for label in names.tolist()}
     if (names.dtype, kinds) not in ((np.dtype(object), {str}), (np.dtype(np.int64), {int})):
         raise ValueError("its labels are neither strings nor integers.")
-    if not np.all(names[:-1] < names[1:]):
-        raise ValueError("its labels are not sorted, or not different.")
+    if len(set(names.tolist())) < len(names):
+        raise ValueError("its labels are not different.")
     if name is not None and not (is_name(name) or type(name) is int):
         raise ValueError("the name of its labels is neither a string nor an integer.")
     check_choice(container, "container", CONTAINERS)
