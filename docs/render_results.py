@@ -425,6 +425,44 @@ def label_error_blocks() -> dict[str, str]:
     }
 
 
+def incomplete_label_blocks() -> dict[str, str]:
+    """What unobserved labels, and labels that are given by half, cost."""
+    runs: dict[tuple[str, str, str], list[Record]] = {}
+    for r in read_records("incomplete_labels"):
+        runs.setdefault((r["dataset"], r["labels"], r["method"]), []).append(r)
+    datasets = unique(dataset for dataset, _, _ in runs)
+
+    def value(dataset: str, labels: str, method: str, measure: str = "f1") -> float:
+        return fmean(100 * float(r[measure]) for r in runs[dataset, labels, method])
+
+    def mean_value(labels: str, method: str, measure: str = "f1") -> float:
+        return fmean(value(dataset, labels, method, measure) for dataset in datasets)
+
+    columns = [
+        ("complete", "SDGS"),
+        ("unobserved", "SDGS"),
+        ("taken for negative", "SDGS"),
+        ("complete", "binary relevance"),
+        ("unobserved", "binary relevance"),
+    ]
+    rows = [[dataset, *(f"{value(dataset, *column):.1f}" for column in columns)] for dataset in datasets]
+    rows.append(["**mean**", *(f"{mean_value(*column):.1f}" for column in columns)])
+    header = ["Data set", *(f"{method}, {labels}" for labels, method in columns)]
+    measures = {"f1": "F1", "micro_f1": "Micro F1", "macro_f1": "Macro F1"}
+    methods = unique(method for _, labels, method in runs if labels == "given by half")
+    given = [
+        [method, *(f"{mean_value('given by half', method, measure):.1f}" for measure in measures)] for method in methods
+    ]
+    given.append(
+        ["SDGS, all labels given", *(f"{mean_value('complete', 'SDGS', measure):.1f}" for measure in measures)]
+    )
+    return {
+        "incomplete-unobserved": markdown_table(header, rows),
+        "incomplete-given": markdown_table(["Method", *measures.values()], given),
+        "incomplete-source": sources_table("incomplete_labels"),
+    }
+
+
 def decision_blocks() -> dict[str, str]:
     """What tuned decisions and averages gain, in F1."""
     f1: dict[tuple[str, str, str], list[float]] = {}
@@ -826,6 +864,7 @@ def render_blocks() -> dict[str, str]:
         **device_blocks(),
         **label_error_blocks(),
         "faithfulness": faithfulness_block(),
+        **incomplete_label_blocks(),
         **decision_blocks(),
         **decision_metric_blocks(),
         **introduction_blocks(),
