@@ -165,6 +165,7 @@ def test_metadata_is_routed(digits):
     train, _ = digits
     with sklearn.config_context(enable_metadata_routing=True):
         model = SDGSClassifier(random_state=0).set_score_request(sample_weight=True)
+        model.set_fit_request(sample_weight=True)
         search = GridSearchCV(model, {"alpha": [0.2, 0.3]}, cv=2)
         search.fit(train.X, train.Y, sample_weight=np.ones(len(train.X)))
         assert search.best_params_["alpha"] in (0.2, 0.3)

@@ -110,7 +110,7 @@ def test_metrics_of_the_model_and_of_compared_methods_are_shown(page, fitted):
 def test_a_metric_without_a_formula_in_the_page_has_no_value_at_the_threshold(browser, fitted, tmp_path, monkeypatch):
     model, X, Y, _ = fitted
     constant = replace(
-        METRICS["f1"], title="Constant", sums=lambda true, _: mean_of(np.full(true.shape[0], 0.125)), options=()
+        METRICS["f1"], title="Constant", sums=lambda true, *_: mean_of(np.full(true.shape[0], 0.125)), options=()
     )
     monkeypatch.setitem(METRICS, "constant", constant)
     path = write_model_report(model, X, Y, tmp_path / "page.html", max_explained=0)

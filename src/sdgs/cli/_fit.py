@@ -95,6 +95,7 @@ def fit(
     Parameters for --set, and their defaults; with --cv those marked * choose among several values, as in
     --set "alphas=(0.05, 0.1)":
       alpha=0.1             * (alphas) weight of the group penalty: more, and fewer labels take part in a code
+      assume=negative       what labels are that are not given: negative, or missing if they may be true all the same
       at_least_one=auto     a sample without a label gets its most probable one
       checkpoint=None       a folder from which an interrupted fit continues
       cv=3                  number of folds of cross-validation
@@ -110,6 +111,7 @@ def fit(
       n_components=4        * dimension of a label's subspace
       n_landmarks=auto      maximum number of landmarks of a kernel
       penalty=auto          * (penalties) the ridge penalty
+      propensity=auto       with assume=missing: the probability that a true label is given
       readout=ridge         how labels are read: ridge, or norm as in the paper; not with --cv
       residual_size=0.0001  size of the sparse residual in training: a number or a share of entries
       scaling=auto          auto, rows, columns, idf (for words) or None
