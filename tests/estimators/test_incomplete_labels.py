@@ -158,6 +158,8 @@ def test_errors_about_assumptions(data):
         ({"assume": "missing", "propensity": 1.5}, "propensity must be a probability"),
         ({"assume": "missing", "propensity": [0.5, 0.5]}, "one for each of the 5 labels"),
         ({"assume": "missing", "readout": "norm", "gamma": None}, 'assume="missing" needs readout="ridge"'),
+        ({"assume": "missing", "decision": "threshold"}, 'decision="threshold" is tuned on given labels'),
+        ({"assume": "missing", "metric": "subset_accuracy"}, "how often label sets occur"),
     ):
         with pytest.raises(ValueError, match=message):
             SDGSClassifier(**options).fit(data.X, data.Y)

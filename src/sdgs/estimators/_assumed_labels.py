@@ -8,9 +8,19 @@ from numpy.typing import NDArray
 from sdgs._utils._validation import check_choice, check_number
 
 
-def check_assumption(assume: Any, propensity: Any) -> None:
+def check_assumption(model: Any) -> None:
     """Reject invalid values, as far as they can be recognised without the labels."""
-    check_choice(assume, "assume", ("negative", "missing"))
+    assume, propensity = check_choice(model.assume, "assume", ("negative", "missing")), model.propensity
+    if assume == "missing" and isinstance(model.decision, str) and model.decision != "expected":
+        raise ValueError(
+            f'decision="{model.decision}" is tuned on given labels, of which assume="missing" takes some to be missing. '
+            'Use "expected", a threshold or a number of labels.'
+        )
+    if assume == "missing" and model.metric == "subset_accuracy":
+        raise ValueError(
+            'metric="subset_accuracy" needs to know how often label sets occur, but with assume="missing" sets are not '
+            "known completely. Use another metric."
+        )
     if isinstance(propensity, str):
         check_choice(propensity, "propensity", ("auto",))
         return

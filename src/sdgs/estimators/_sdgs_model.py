@@ -275,7 +275,7 @@ class SDGSModel(
     def _check_parameters(self) -> None:
         """Check what the subclasses share; before prediction too, because ``set_params`` may have changed them."""
         self._check_encode()
-        check_assumption(self.assume, self.propensity)
+        check_assumption(self)
         check_choice(self.scaling, "scaling", ("auto", *SCALINGS))
         if isinstance(self.n_landmarks, str):
             check_choice(self.n_landmarks, "n_landmarks", ("auto",))
