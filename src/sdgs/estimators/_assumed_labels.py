@@ -13,7 +13,7 @@ def check_assumption(model: Any) -> None:
     assume, propensity = check_choice(model.assume, "assume", ("negative", "missing")), model.propensity
     if assume == "missing" and isinstance(model.decision, str) and model.decision != "expected":
         raise ValueError(
-            f'decision="{model.decision}" is tuned on given labels, of which assume="missing" takes some to be missing. '
+            f'decision="{model.decision}" is tuned on given labels, but with assume="missing" some are not given. '
             'Use "expected", a threshold or a number of labels.'
         )
     if assume == "missing" and model.metric == "subset_accuracy":
