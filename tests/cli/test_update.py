@@ -1,5 +1,6 @@
 """`sdgs update`: from files, by name, into the same or another model file."""
 
+import csv
 import json
 
 import numpy as np
@@ -69,6 +70,27 @@ def test_new_columns_are_labels_if_they_are_named(run, songs, tmp_path):
         assert sdgs.load(tmp_path / f"{file}.sdgs").label_names_ == ("is_calm", "is_sad", "is_[odd]")
     assert "no column is named 'is_new'" in run("update", "songs.sdgs", songs / "test.csv", "-l", "is_new").stderr
     assert "standard input" in run("update", "songs.sdgs", "-", "-f", "csv", "-l", "is_*", input="a,b\n").stderr
+
+
+def test_unobserved_labels_of_a_file_are_not_positives(run, songs, tmp_path):
+    header, *rows = csv.reader((songs / "test.csv").read_text().splitlines())
+    for row in rows[::3]:
+        row[header.index("is_calm")] = ""
+    with (tmp_path / "partly.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    options = ("--labels", "is_*", "--drop", "id,title", "-o", "songs.sdgs", "--force")
+    assert run("fit", songs / "train.csv", *options, "--set", "keep_samples=1000").exit_code == 0
+    result = run("update", "songs.sdgs", "partly.csv", "-o", "later.sdgs")
+    assert result.exit_code == 0, result.output
+    train, test = (
+        read(path, labels=["is_*"], drop=["id", "title"]) for path in (songs / "train.csv", tmp_path / "partly.csv")
+    )
+    assert np.isnan(test.Y).any()
+    once = SDGSClassifier(random_state=0).fit(np.vstack([train.X, test.X]), np.vstack([train.Y, test.Y]))
+    updated = sdgs.load(tmp_path / "later.sdgs")
+    np.testing.assert_array_equal(updated.predict_proba(test.X), once.predict_proba(test.X))
+    assert run("fit", songs / "train.csv", *options, "--set", "keep_samples=0").exit_code == 0
+    assert "unobserved labels" in run("update", "songs.sdgs", "partly.csv").stderr
 
 
 def test_models_that_cannot_be_updated(run, songs, tmp_path):

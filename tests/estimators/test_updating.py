@@ -1,5 +1,6 @@
 """``update``: as a fit to all samples while they are kept, and by sums after that."""
 
+import copy
 import pickle
 import warnings
 
@@ -292,6 +293,21 @@ def test_weights_of_labels_are_used_in_updates(keep_samples):
         return estimator.update(DATA.X[200:], DATA.Y[200:]).predict(DATA.X)[:, 1].mean()
 
     assert share([1, 50, 1, 1]) > share(None) > share([1, 0.02, 1, 1])
+
+
+def test_samples_of_weight_zero_are_left_out_of_updates_of_sums():
+    first, second = slice(200), slice(200, 300)
+    Y = np.vstack([np.maximum(DATA.Y, DATA.Y.sum(axis=1, keepdims=True) == 0)[second], np.zeros((50, 4), dtype=int)])
+    X, weight = np.vstack([DATA.X[second], DATA.X[:50]]), np.repeat([1.0, 0.0], [100, 50])
+    fitted = model(keep_samples=0).fit(DATA.X[first], np.maximum(DATA.Y[first], [0, 0, 0, 1]))
+    without, with_zeros = (copy.deepcopy(fitted) for _ in range(2))
+    without.update(X[:100], Y[:100])
+    with_zeros.update(X, Y, weight)
+    assert with_zeros.n_samples_seen_ == without.n_samples_seen_ == 300
+    np.testing.assert_allclose(with_zeros.predict_proba(DATA.X), without.predict_proba(DATA.X), atol=1e-9)
+    np.testing.assert_array_equal(with_zeros.predict(DATA.X), without.predict(DATA.X))
+    assert with_zeros._decision.at_least_one
+    assert without._decision.at_least_one
 
 
 @pytest.mark.array_api

@@ -15,9 +15,9 @@ from sdgs._utils._array_api import expit, to_host
 from sdgs._utils._array_backends import backend_of
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import Task
-from sdgs._utils._sample_weight import check_sample_weight
+from sdgs._utils._sample_weight import check_sample_weight, drop_zero_weights
 from sdgs._utils._threads import blas_on_one_thread, n_threads
-from sdgs._utils._unobserved_labels import has_unobserved
+from sdgs._utils._unobserved_labels import check_observed_labels, has_unobserved
 from sdgs._utils._validation import check_int
 from sdgs.estimators._base import reads_by_ridge
 from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one, resolve_label_weight
@@ -100,8 +100,9 @@ class UpdatingMixin:
     def _update_by_matrix(self: Any, X: Any, labels: csr_array, new_names: Sequence[str]) -> None:
         """The same for a label matrix whose last columns are new labels, whatever the form of the target of ``fit``."""
         X = self._check_before_update(X)
+        labels = csr_array(check_observed_labels(labels, name="y", some_positive=False))
         add_label_names(self, new_names)
-        self._learn(KeptSamples(X, csr_array(labels, dtype=bool)))
+        self._learn(KeptSamples(X, labels))
 
     @property
     def n_samples_seen_(self) -> int:
@@ -144,6 +145,7 @@ class UpdatingMixin:
 
     def _add(self: Any, new: KeptSamples) -> None:
         """Learn from more samples by the sums."""
+        new = KeptSamples(*drop_zero_weights(new.X, new.labels, new.sample_weight))
         _reject_unobserved(new.labels)
         n_new_labels = new.labels.shape[1] - len(self.components_)
         if n_new_labels:
