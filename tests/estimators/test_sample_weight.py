@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     check_sample_weight_equivalence_on_sparse_data,
 )
 
-from sdgs import SDGSClassifier, SDGSClassifierCV
+from sdgs import DecisionClassifier, SDGSClassifier, SDGSClassifierCV
 from sdgs.datasets import make_label_subspaces
 from sdgs.model_selection import MultilabelStratifiedKFold
 
@@ -144,4 +145,26 @@ def test_splits_of_groups_and_some_of_the_samples(data):
 )
 def test_wrong_splits(cv, message, data):
     with pytest.raises(ValueError, match=message):
+        SDGSClassifier(2, cv=cv).fit(data.X, data.Y)
+
+
+@pytest.mark.parametrize("model", [SDGSClassifier(2, random_state=0), SDGSClassifierCV(budget=2, random_state=0)])
+def test_splits_without_samples_of_positive_weight(model, data):
+    splits = [(np.arange(40), np.arange(40, 90))]
+    with pytest.raises(ValueError, match="no split with both training and test samples"):
+        clone(model).set_params(cv=splits).fit(data.X, data.Y, sample_weight=(np.arange(90) < 20).astype(float))
+
+
+@pytest.mark.parametrize("model", [SDGSClassifier(2), DecisionClassifier(LogisticRegression())], ids=["sdgs", "other"])
+@pytest.mark.parametrize("decision", ["expected", "threshold"])
+def test_splits_without_an_observed_label(model, decision, data):
+    Y = np.where(np.arange(90)[:, None] < 40, data.Y, np.nan)
+    splits = [(np.arange(40), np.arange(40, 90))]
+    with pytest.raises(ValueError, match="none of the samples that cross-validation predicts has an observed label"):
+        clone(model).set_params(cv=splits, decision=decision).fit(data.X, Y)
+
+
+@pytest.mark.parametrize("cv", [GroupKFold(3), StratifiedKFold(3)], ids=lambda cv: type(cv).__name__)
+def test_splitters_that_need_something_else(cv, data):
+    with pytest.raises(ValueError, match=f"{type(cv).__name__} cannot split these samples: .* as a list"):
         SDGSClassifier(2, cv=cv).fit(data.X, data.Y)

@@ -85,7 +85,7 @@ def test_out_of_fold_probabilities_of_given_splits(problem):
     coef = np.array([estimator.coef_[0] for estimator in model.final_estimators_])
     np.testing.assert_allclose(coef, [fit.coef_[0] for fit in fits], atol=1e-5)
     weight[60:], weight[:60] = 1, 0
-    with pytest.raises(ValueError, match="no split with training and test samples whose weight is not 0"):
+    with pytest.raises(ValueError, match="no split with both training and test samples"):
         StackedRelevance(cv=splits).fit(X, Y, weight)
 
 

@@ -297,12 +297,7 @@ class WeightedClassifier(MultiLabelClassifier):
         """What :func:`splits_of` returns for ``cv``, with rows counted without the samples of weight 0."""
         y = labels.tocsr().indices if self._is_multiclass else known_positives(labels)
         splits, rows = splits_of(cv, np.empty((labels.shape[0], 0)), y), rows_with_weight(sample_weight)
-        if rows is None or isinstance(splits, int):
-            return splits
-        splits = restrict_splits(splits, rows)
-        if not splits:
-            raise ValueError("cv has no split with training and test samples whose weight is not 0.")
-        return splits
+        return splits if rows is None or isinstance(splits, int) else restrict_splits(splits, rows)
 
 
 class ProbabilisticClassifier(MultiLabelClassifier):

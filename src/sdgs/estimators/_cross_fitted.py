@@ -39,7 +39,7 @@ from sdgs.readout._calibrated_average import CalibratedAverage
 from sdgs.readout._calibration import label_probabilities
 from sdgs.readout._decision import make_decision
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
-from sdgs.selection._folds import check_cv, folds_of
+from sdgs.selection._folds import check_cv, check_test_labels, folds_of
 
 
 class CrossFittedClassifier(DecidingMixin, WeightedClassifier):
@@ -177,10 +177,11 @@ class CrossFittedClassifier(DecidingMixin, WeightedClassifier):
             X, target = _safe_indexing(X, rows), target.take(rows)
         n = target.labels.shape[0]
         folds = folds_of(splits, np.arange(n), int(seed), enough=ENOUGH_TEST_SAMPLES)
-        with name_text_columns(X):
-            self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
         held_out = target.take(folds.test_rows)
         Y, weight = held_out.labels.toarray().astype(np.float64), held_out.sample_weight
+        check_test_labels(Y)
+        with name_text_columns(X):
+            self._scorers, scores = cross_fit(learners, X, target, folds, self.n_jobs)
         at_least_one = resolve_at_least_one(self.at_least_one, self.metric, target.labels)
         self._average = self._fit_average(scores, Y, weight, at_least_one=at_least_one)
         log_odds = self._average.log_odds(scores)

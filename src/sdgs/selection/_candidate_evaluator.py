@@ -31,7 +31,7 @@ from sdgs.selection._cross_fit import (
     n_cv_samples,
 )
 from sdgs.selection._defaults import ENOUGH_TEST_SAMPLES
-from sdgs.selection._folds import Rows, folds_of
+from sdgs.selection._folds import Rows, check_test_labels, folds_of
 from sdgs.selection._scaling_preview import preview_scalings
 
 Array = NDArray[np.floating[Any]]
@@ -78,6 +78,7 @@ class CandidateEvaluator:
         self._Y = self._labels.toarray().astype(np.float64)
         self._folds = folds_of(context.splits, self.rows, options.seed, enough=enough_test_samples)
         test_weight = self._samples.weights_of(self._folds.test_rows)
+        check_test_labels(self._Y[self._folds.test_rows])
         self._scorer = Scorer(self._Y[self._folds.test_rows], context.decision, test_weight, context.propensity)
         self._scaled: tuple[str | None, Samples] | None = None
         self._caches: list[dict[Hashable, Any]] = []
@@ -92,6 +93,11 @@ class CandidateEvaluator:
     def test_labels(self) -> Array:
         """Their labels (m, k), with NaN where they are unobserved."""
         return self._scorer.Y
+
+    @property
+    def test_weight(self) -> NDArray[np.float64] | None:
+        """Their weights (m,); None for 1."""
+        return self._scorer.sample_weight
 
     def evaluate(
         self,

@@ -41,7 +41,13 @@ def splits_of(cv: Any, X: Any, y: Any) -> int | tuple[Split, ...]:
     if isinstance(cv, numbers.Integral):
         return int(cv)
     n = int(X.shape[0])
-    pairs = list(cv.split(np.empty((n, 0)), y)) if hasattr(cv, "split") else list(cv)
+    try:
+        pairs = list(cv.split(np.empty((n, 0)), y)) if hasattr(cv, "split") else list(cv)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(cv).__name__} cannot split these samples: {error} A splitter is given the number of samples and "
+            "the labels, a label matrix as a sparse one. Pass what it splits as a list: list(cv.split(X, ...))."
+        ) from error
     try:
         splits = tuple((_check_rows(train, n), _check_rows(test, n)) for train, test in pairs)
     except (TypeError, ValueError) as error:
@@ -67,9 +73,18 @@ def _check_rows(rows: Any, n: int) -> Rows:
 
 
 def restrict_splits(splits: Iterable[Split], rows: Rows) -> tuple[Split, ...]:
-    """Splits of some rows (ascending), as positions in ``rows``; without splits that have no training or test row."""
-    restricted = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
-    return tuple((train, test) for train, test in restricted if train.size and test.size)
+    """Splits of the rows that are used (ascending), as positions in ``rows``.
+
+    Splits that have no training or test row are left out; an error if none is left.
+    """
+    positions = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
+    restricted = tuple((train, test) for train, test in positions if train.size and test.size)
+    if not restricted:
+        raise ValueError(
+            "cv has no split with both training and test samples among those that are used: samples of weight 0 are "
+            "not, and of large data a random part. Pass splits with more samples, or a number of folds."
+        )
+    return restricted
 
 
 def folds_of(splits: int | tuple[Split, ...], rows: Rows, seed: int, *, enough: int) -> Folds:
@@ -77,9 +92,16 @@ def folds_of(splits: int | tuple[Split, ...], rows: Rows, seed: int, *, enough: 
     if isinstance(splits, int):
         return make_folds(rows.size, splits, seed, enough=enough)
     pairs = restrict_splits(splits, rows)
-    if not pairs:
-        return Folds((), np.arange(rows.size))
     return Folds(pairs, np.sort(np.concatenate([test for _, test in pairs])))
+
+
+def check_test_labels(Y: NDArray[np.floating[Any]]) -> None:
+    """Reject labels of test rows that are all unobserved (NaN)."""
+    if Y.size and np.isnan(Y).all():
+        raise ValueError(
+            "none of the samples that cross-validation predicts has an observed label: in y all of theirs are NaN. "
+            "Leave out samples without an observed label, or pass splits that test others."
+        )
 
 
 def make_folds(n: int, n_folds: int, seed: int, *, enough: int = defaults.ENOUGH_TEST_SAMPLES) -> Folds:
