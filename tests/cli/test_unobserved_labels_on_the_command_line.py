@@ -174,7 +174,21 @@ def test_weights_from_a_column(run, case):
     assert "95 % interval" in text
     low, high = (100 * end for end in content["intervals"]["f1"])
     assert f"{low:.1f} to {high:.1f}" in text
-    assert run("fit", "weighted.csv", "--weight-column", "weight", *OPTIONS, "--holdout", 0.3).exit_code == 0
+    assert "samples, weighted, in percent" in text
+    assert "samples and predicted are sums of weights" in text.replace("\n", " ")
+    assert "weighted" not in run("evaluate", "model.sdgs", "data.csv").stdout
+    text = run("fit", "weighted.csv", "--weight-column", "weight", *OPTIONS, "--holdout", 0.3).stdout
+    assert "Not a feature: weight: weights of the samples." in text
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", ["info", "fit"])
+def test_labels_that_no_sample_is_known_not_to_have(run, case, command):
+    X, Y, _ = case
+    write_csv("positive.csv", X, np.where(Y == 1, 1, np.nan))
+    warning = "positive.csv: no sample is known not to have these labels, so that all samples will get them: a, b, c."
+    assert warning in run(command, "positive.csv", "--labels", "a,b,c").stderr
+    assert "no sample is known" not in run(command, "data.csv", "--labels", "a,b,c").stderr
 
 
 @pytest.mark.parametrize(
@@ -185,7 +199,7 @@ def test_weights_from_a_column(run, case):
             "sample 3, column 'weight': '-1' is not",
         ),
         (["fit", "data.arff", "--labels", "a,b,c", "--weight-column", "w"], "A column of weights needs a table"),
-        (["fit", "data.csv", "--labels", "a,b,c", "--weight-column", "w"], "no column is named 'w'"),
+        (["fit", "data.csv", "--labels", "a,b,c", "--weight-column", "w"], "which should be a column of weights"),
         (["fit", "data.csv", "--labels", "a,b,c", "--weight-column", "x[01]"], "matches 2 columns"),
         (["fit", "zero.csv", "--labels", "a,b,c", "--weight-column", "weight"], "sample_weight"),
         (["fit", "-", "--format", "csv", "--labels", "a", "--weight-column", "w"], "standard input is read once"),

@@ -155,6 +155,7 @@ def test_errors_about_assumptions(data):
         ({"assume": "unknown"}, "assume must be one of"),
         ({"propensity": 0.5}, 'propensity needs assume="missing"'),
         ({"assume": "missing", "propensity": 0}, "propensity must be a finite number > 0"),
+        ({"assume": "missing", "propensity": {"a": 0.5}}, "one number per label in the order of classes_, not a dict"),
         ({"assume": "missing", "propensity": 1.5}, "propensity must be a probability"),
         ({"assume": "missing", "propensity": [0.5, 0.5]}, "one for each of the 5 labels"),
         ({"assume": "missing", "readout": "norm", "gamma": None}, 'assume="missing" needs readout="ridge"'),

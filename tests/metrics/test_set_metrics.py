@@ -203,7 +203,7 @@ def test_intervals_cover_the_truth():
         (lambda t, p, P: metrics.evaluate(t, p, np.where(P > 0.5, np.nan, P), measures=["coverage"]), "contains NaN"),
         (lambda t, p, P: metrics.evaluate(t, p, P, measures=["ndcg@6"]), "k must be at most the number of labels, 5"),
         (lambda t, p, _P: metrics.evaluate(t, p, sample_weight=np.zeros(40)), "and not only zeros"),
-        (lambda t, p, _P: metrics.evaluate(t, p, sample_weight=-np.ones(40)), "one number >= 0"),
+        (lambda t, p, _P: metrics.evaluate(t, p, sample_weight=-np.ones(40)), "that of sample 0 is -1"),
         (lambda t, p, _P: metrics.evaluate(t, p, sample_weight=[1, 2]), r"its shape is \(2,\)"),
         (lambda t, p, _P: metrics.macro_f1(t, p, zero_division=0.5), "zero_division must be 0, 1 or numpy.nan"),
         (lambda t, _p, P: metrics.coverage(t, P, count_from=2), "count_from must be one of 0, 1"),

@@ -16,11 +16,14 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | Non
     if is_dispatched(sample_weight):
         sample_weight = to_host(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,) or weights.min() < 0 or weights.max() <= 0:
-        raise ValueError(
-            f"sample_weight must hold one number >= 0 for each of the {n} samples, and not only zeros; its shape is "
-            f"{weights.shape}."
-        )
+    rule = f"sample_weight must hold one number >= 0 for each of the {n} samples, and not only zeros"
+    if weights.shape != (n,):
+        raise ValueError(f"{rule}; its shape is {weights.shape}.")
+    if weights.min() < 0:
+        row = int(weights.argmin())
+        raise ValueError(f"{rule}; that of sample {row} is {weights[row]:g}.")
+    if weights.max() <= 0:
+        raise ValueError(f"{rule}; all are 0.")
     return np.asarray(weights)
 
 

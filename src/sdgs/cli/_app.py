@@ -108,7 +108,8 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
       sdgs info tickets.csv
       sdgs audit tickets.csv --label-column tags -o suspicious.html
       sdgs compare tickets.csv --label-column tags
-      sdgs fit tickets.csv --label-column tags --holdout 0.2 --holdout-file held-out.csv
+      sdgs fit tickets.csv --label-column tags --holdout 0.2 \\
+          --holdout-file held-out.csv
       sdgs evaluate tickets.sdgs held-out.csv --label-column tags
       sdgs explain tickets.sdgs held-out.csv --samples 5
       sdgs report tickets.sdgs held-out.csv --label-column tags -o tickets.html

@@ -119,8 +119,10 @@ def compare(
       sdgs compare emotions-train.arff
       sdgs compare songs.csv --labels 'is_*' --drop id -o songs.html
       sdgs compare tickets.csv --label-column tags --methods sdgs,logistic,trees
-      sdgs compare emotions-train.arff scene-train.arff yeast-train.arff -o comparison --repeats 2
-      sdgs compare songs.csv --label-column moods --methods default,sdgs-cv --fit-best songs.sdgs
+      sdgs compare emotions-train.arff scene-train.arff yeast-train.arff \\
+          -o comparison --repeats 2
+      sdgs compare songs.csv --label-column moods --methods default,sdgs-cv \\
+          --fit-best songs.sdgs
     """
     names = _check_methods(methods)
     _check_metric(metric)

@@ -46,10 +46,20 @@ def note_samples_and_labels(file: Path, data: Any) -> None:
             "list labels, name another one by --label-column."
         )
         is_rare &= False
+    is_constant = (counts == n_observed) & (counts > 0)
+    is_positive_only = is_constant & (n_observed < n)
+    if is_positive_only.any():
+        names = [data.label_names[j] for j in np.flatnonzero(is_positive_only)]
+        more = " ..." if len(names) > _MAX_LABELS_NAMED else ""
+        warn(
+            f"{file}: no sample is known not to have these labels, so that all samples will get them: "
+            f"{', '.join(names[:_MAX_LABELS_NAMED])}{more}. If only true labels were recorded, write 0 in place of a "
+            "missing value, and fit with --set assume=missing."
+        )
     problems = {
         "no sample has these labels, which cannot be learnt": counts == 0,
         f"fewer than {_N_FOLDS} samples have these labels, so that some folds of cross-validation lack them": is_rare,
-        "all samples have these labels, which carry no information": (counts == n_observed) & (counts > 0),
+        "all samples have these labels, which carry no information": is_constant & ~is_positive_only,
     }
     for problem, affected in problems.items():
         names = [name for name, is_affected in zip(data.label_names, affected, strict=True) if is_affected]

@@ -37,11 +37,12 @@ class Evaluation:
     measures: dict[str, float]
     labels: dict[str, dict[str, float]]
     intervals: dict[str, tuple[float, float]] | None = None  # 95 %
+    is_weighted: bool = False
 
     def content(self) -> dict[str, Any]:
         """As JSON values; intervals only if they were asked for."""
-        values = asdict(self)
-        return values if self.intervals is not None else {key: values[key] for key in values if key != "intervals"}
+        left_out = {"is_weighted"} if self.intervals is not None else {"is_weighted", "intervals"}
+        return {key: value for key, value in asdict(self).items() if key not in left_out}
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def evaluate(
       sdgs evaluate emotions.sdgs emotions-test.arff
       sdgs evaluate emotions.sdgs emotions-test.arff --json
       sdgs evaluate songs.sdgs new-songs.csv --label-column moods
-      sdgs evaluate emotions.sdgs emotions-test.arff --measures macro_f1,ranking_loss,ndcg@3
+      sdgs evaluate emotions.sdgs emotions-test.arff \\
+          --measures macro_f1,ranking_loss,ndcg@3
       sdgs evaluate emotions.sdgs emotions-test.arff --intervals
     """
     if measures and all_measures:
@@ -171,7 +173,7 @@ def evaluate_predictions(
         exit_with_error(str(error))
     columns = {name: column.tolist() for name, column in of_labels.items()}
     by_label = {label: {name: column[i] for name, column in columns.items()} for i, label in enumerate(named.labels)}
-    return Evaluation(true.shape[0], values, by_label, intervals)
+    return Evaluation(true.shape[0], values, by_label, intervals, sample_weight is not None)
 
 
 def measure_title(name: str) -> str:
@@ -185,7 +187,8 @@ def print_measures(evaluation: Evaluation, name: str) -> None:
     """Print the five measures, in percent, then the others."""
     from sdgs.metrics import METRICS
 
-    out().print(f"[bold]{escape(name)}[/]: {evaluation.samples:,} samples, in percent", soft_wrap=True)
+    weighted = ", weighted" if evaluation.is_weighted else ""
+    out().print(f"[bold]{escape(name)}[/]: {evaluation.samples:,} samples{weighted}, in percent", soft_wrap=True)
     intervals = evaluation.intervals
     head = ["95 % interval"] if intervals is not None else []
     table = make_table("", "%", *head)
@@ -221,7 +224,8 @@ def print_labels(evaluation: Evaluation, n_labels: int) -> None:
         shares = (format_percent(values[measure]) for measure in ("precision", "recall", "f1"))
         table.add_row(escape(name) or "(no name)", *map(_format_size, sizes), *shares)
     if ranked[:n_labels]:
-        out().print("Per label, lowest F1 first, in percent")
+        sums = "; samples and predicted are sums of weights" if evaluation.is_weighted else ""
+        out().print(f"Per label, lowest F1 first, in percent{sums}")
         out().print(table)
     if len(ranked) > n_labels > 0:
         out().print(f"[dim]... and {len(ranked) - n_labels} more. To print all: --worst {len(ranked)}[/]")

@@ -82,7 +82,8 @@ def explain(
     \b
     Examples:
       sdgs explain emotions.sdgs emotions-test.arff
-      sdgs explain emotions.sdgs new.csv -n 3 --label quiet-still --counterfactual
+      sdgs explain emotions.sdgs new.csv -n 3 --label quiet-still \\
+          --counterfactual
       sdgs explain emotions.sdgs new.csv -o reasons.png
       sdgs explain digits.sdgs digits.csv --samples 2 --shape 8x8 -o digit.png
     """

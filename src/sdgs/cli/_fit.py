@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -87,39 +88,54 @@ def fit(
     Examples:
       sdgs fit emotions-train.arff -o emotions.sdgs --test emotions-test.arff
       sdgs fit songs.csv --labels 'is_*' --drop id --cv
-      sdgs fit songs.csv --label-column moods --holdout 0.2 --holdout-file held-out.csv
+      sdgs fit songs.csv --label-column moods --holdout 0.2 \\
+          --holdout-file held-out.csv
       sdgs fit songs.csv --label-column moods --metric macro_f1
       sdgs fit rcv1.svm --set n_components=8 --set alpha=0.2
 
     \b
-    Parameters for --set, and their defaults; with --cv those marked * choose among several values, as in
-    --set "alphas=(0.05, 0.1)":
-      alpha=0.1             * (alphas) weight of the group penalty: more, and fewer labels take part in a code
-      assume=negative       what labels are that are not given: negative, or missing if they may be true all the same
+    Parameters for --set, and their defaults; with --cv those marked * choose
+    among several values, as in --set "alphas=(0.05, 0.1)":
+      alpha=0.1             * (alphas) weight of the group penalty: more, and
+                            fewer labels take part in a code
+      assume=negative       what labels that are not given mean: negative,
+                            or missing, so that they may be true
       at_least_one=auto     a sample without a label gets its most probable one
       checkpoint=None       a folder from which an interrupted fit continues
       cv=3                  number of folds of cross-validation
-      encode=auto           auto: columns of tables become features by their kinds; None: only numbers are used
-      decision=expected     how labels are decided: expected, threshold, thresholds, share, top, or a number
-      gamma=auto            * (gammas) a kernel, for labels that no linear method separates; None for no kernel
-      huber=None            * (hubers) weight of the residual: a bound on the influence of wrong values
-      keep_samples=None     for sdgs update: maximum number of training samples that the model keeps; not with --cv
-      label_weight=None     balanced, or a tuple with one number per label: what odds are multiplied by
+      encode=auto           auto: columns of tables become features by their
+                            kinds; None: only numbers are used
+      decision=expected     how labels are decided: expected, threshold,
+                            thresholds, share, top, or a number
+      gamma=auto            * (gammas) a kernel, for labels that no linear method
+                            separates; None for no kernel
+      huber=None            * (hubers) weight of the residual: a bound on the
+                            influence of wrong values
+      keep_samples=None     for sdgs update: maximum number of training samples
+                            that the model keeps; not with --cv
+      label_weight=None     balanced, or a tuple of factors of the odds, one per
+                            label in the order that sdgs info MODEL prints
       max_iter=100          maximum number of training sweeps
-      metric=f1             what decisions and choices optimise: f1, accuracy, hamming_loss, micro_f1, macro_f1
-                            or subset_accuracy
+      metric=f1             what decisions and choices optimise: f1, accuracy,
+                            hamming_loss, micro_f1, macro_f1 or subset_accuracy
       n_components=4        * dimension of a label's subspace
       n_landmarks=auto      maximum number of landmarks of a kernel
       penalty=auto          * (penalties) the ridge penalty
-      propensity=auto       with assume=missing: the probability that a true label is given
-      readout=ridge         how labels are read: ridge, or norm as in the paper; not with --cv
-      residual_size=0.0001  size of the sparse residual in training: a number or a share of entries
+      propensity=auto       with assume=missing: the probability that a true
+                            label is given
+      readout=ridge         how labels are read: ridge, or norm as in the paper;
+                            not with --cv
+      residual_size=0.0001  size of the sparse residual in training: a number or
+                            a share of entries
       scaling=auto          auto, rows, columns, idf (for words) or None
       solver=brp            brp (random projections) or svd
-      threshold=0.1         for readout=norm: minimum norm of a predicted label; not with --cv
+      threshold=0.1         for readout=norm: minimum norm of a predicted label;
+                            not with --cv
       tol=0.01              when training stops
-      budget=10             only with --cv: maximum cost, in fits with the default parameters
-      max_rows=3000         only with --cv: maximum number of samples that candidates are evaluated on
+      budget=10             only with --cv: maximum cost, in fits with the
+                            default parameters
+      max_rows=3000         only with --cv: maximum number of samples that
+                            candidates are evaluated on
       n_averaged=3          only with --cv: maximum number of averaged candidates
       time_limit=None       only with --cv: maximum time in seconds
       verbose=0             only with --cv: 1 for one line per candidate
@@ -136,6 +152,9 @@ def fit(
         kinds = {"text": text, "category": category, "number": number, "date": date}
         dropped = [*option.split_names(drop), *weight_columns]
         data = read_training_data(file, options, dropped, format, kinds, numbers_only=model.encode is None)
+        if weight_columns:
+            reasons = dict(data.dropped) | dict.fromkeys(weight_columns, "weights of the samples")
+            data = replace(data, dropped=tuple(reasons.items()))
     X, Y, rows = samples_with_labels(data, file)
     weights = read_weights(file, weight_column, format, rows)
     times.append(perf_counter())

@@ -44,7 +44,8 @@ def report(
     \b
     Examples:
       sdgs report emotions.sdgs emotions-test.arff
-      sdgs report emotions.sdgs emotions-test.arff --compare emotions-train.arff -o emotions.html
+      sdgs report emotions.sdgs emotions-test.arff \\
+          --compare emotions-train.arff -o emotions.html
       sdgs report digits.sdgs digits.csv --shape 8x8
     """
     option.check_output(output, file, model)

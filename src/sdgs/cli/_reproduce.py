@@ -43,7 +43,8 @@ def reproduce(
     \b
     Examples:
       sdgs reproduce --data-home ~/multi-label
-      sdgs reproduce --data-home ~/multi-label --datasets emotions,medical --methods br,sdgs --seeds 0,1,2
+      sdgs reproduce --data-home ~/multi-label --datasets emotions,medical \\
+          --methods br,sdgs --seeds 0,1,2
       sdgs reproduce --data-home ~/multi-label --only faithfulness --seeds 0,1,2
     """
     if output.exists() and not output.is_dir():

@@ -12,15 +12,22 @@ from sdgs.cli._console import exit_with_error
 
 
 def check_weight_column(column: str | None, file: Path, format_: str | None) -> list[str]:
-    """The column as a list, empty without one; an error if the file cannot have one."""
+    """The name of the column as a list, empty without one; an error if the file does not have it."""
+    from sdgs.datasets.readers._column_selection import match_columns
     from sdgs.datasets.readers._formats import check_is_table, detect_format
+    from sdgs.datasets.readers._open_table import open_table
 
     if column is None:
         return []
     if str(file) == "-":
         raise typer.BadParameter("needs a file, because standard input is read once.", param_hint="--weight-column")
-    check_is_table(detect_format(file, format_), file, "A column of weights")
-    return [column]
+    table_format = detect_format(file, format_)
+    check_is_table(table_format, file, "A column of weights")
+    with open_table(file, table_format, None) as source:
+        names = match_columns([column], source.names, source.name, "column of weights")
+    if len(names) > 1:
+        raise _several_columns(column, len(names))
+    return names
 
 
 def read_weights(
@@ -43,8 +50,12 @@ def weights_of(weights: NDArray[np.float64] | None, rows: NDArray[np.intp]) -> N
 def only_column(cells: dict[str, list[str]], column: str) -> list[str]:
     """The cells of the one column that a name or a pattern matches."""
     if len(cells) > 1:
-        raise typer.BadParameter(f"{column!r} matches {len(cells)} columns. Name one.", param_hint="--weight-column")
+        raise _several_columns(column, len(cells))
     return next(iter(cells.values()))
+
+
+def _several_columns(pattern: str, n: int) -> typer.BadParameter:
+    return typer.BadParameter(f"{pattern!r} matches {n} columns. Name one.", param_hint="--weight-column")
 
 
 def parse_weights(cells: Sequence[str], rows: NDArray[np.intp], file: Path, column: str) -> NDArray[np.float64]:

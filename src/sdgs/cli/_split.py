@@ -54,7 +54,8 @@ def split(
     \b
     Examples:
       sdgs split songs.csv --label-column moods
-      sdgs split songs.csv --labels 'is_*' --test 0.3 --group-column artist -o parts/songs
+      sdgs split songs.csv --labels 'is_*' --test 0.3 --group-column artist \\
+          -o parts/songs
       sdgs split emotions.arff --folds 5
     """
     from sdgs.datasets.readers._formats import TABLE_FORMATS, check_is_table, detect_format

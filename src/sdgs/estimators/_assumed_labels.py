@@ -26,6 +26,8 @@ def check_assumption(model: Any) -> None:
         return
     if assume != "missing":
         raise ValueError('propensity needs assume="missing": otherwise labels that are not given are negative.')
+    if isinstance(propensity, dict):
+        raise ValueError("propensity must be a number, or one number per label in the order of classes_, not a dict.")
     for value in np.ravel(propensity):
         if check_number(value, "propensity", positive=True) > 1:
             raise ValueError(f"propensity must be a probability, got {value!r}.")

@@ -17,6 +17,7 @@ from safetensors.numpy import load_file
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import KFold
 
 import sdgs
 from sdgs import ModelFileError, SDGSClassifier, SDGSClassifierCV
@@ -223,6 +224,10 @@ class Subclass(SDGSClassifier):
     [
         (lambda model: setattr(model, "random_state", object()), "the parameter random_state cannot be stored"),
         (lambda model: setattr(model, "tol", float("nan")), "the parameter tol cannot be stored"),
+        (
+            lambda model: setattr(model, "cv", KFold(3)),
+            "the parameter cv cannot be stored .* Pass its splits as a list",
+        ),
         (lambda model: setattr(model, "readout", "ridge"), "without a ridge regression"),
         (lambda model: setattr(model, "__class__", Subclass), "this is a Subclass"),
         (lambda model: setattr(model, "classes_", np.arange(4).astype("datetime64[D]")), "classes_ cannot be stored"),

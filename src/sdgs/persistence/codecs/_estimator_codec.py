@@ -166,6 +166,11 @@ class Encoder:
             return {"encoder": encode_encoder_parameters(value)}
         if hasattr(value, "get_params") and not isinstance(value, type):
             return {"estimator": {"class": self._check_class(value, what), "parameters": self.encode_parameters(value)}}
+        if callable(getattr(value, "split", None)) and not isinstance(value, type):
+            raise ModelFileError(
+                f"{what} cannot be stored in a model file: it is a splitter, {type(value).__name__}. Pass its splits "
+                "as a list, such as list(splitter.split(X, y)), or a number of folds."
+            )
         if callable(value):
             raise ModelFileError(
                 f"{what} cannot be stored in a model file: it is {value!r}, and a model file holds no code. Use one of "
