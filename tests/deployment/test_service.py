@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ def post(app, path, content):
     headers = [(b"content-type", b"application/json")]
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http"}
     scope |= {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers}
-    asyncio.run(app(scope, receive, send))
+    with ThreadPoolExecutor(1) as pool:  # because a test of pages may have left an event loop in this thread
+        pool.submit(lambda: asyncio.run(app(scope, receive, send))).result()
     body = b"".join(message.get("body", b"") for message in sent)
     return sent[0]["status"], json.loads(body)
 

@@ -128,7 +128,7 @@ def python_values(cells: Any) -> Sequence[Any]:
 
     try:
         return list(cells.to_pylist())
-    except (OverflowError, ValueError, pa.ArrowException):
+    except (KeyError, OverflowError, ValueError, pa.ArrowException):  # a KeyError for an unknown time zone
         if not pa.types.is_temporal(cells.type):
             return [f"({cells.type})"] * len(cells)
         numbers = cells.view(pa.int64() if cells.type.bit_width == 64 else pa.int32())
