@@ -123,7 +123,10 @@ def _explain(named: NamedModel, X: Any, labels: list[str] | None, *, counterfact
     if labels == ["all"] and unknown:
         labels = list(named.labels)
     elif unknown:
-        raise typer.BadParameter(f"there is no label {unknown[0]!r} in the model.", param_hint="--label")
+        from sdgs.datasets.readers._column_selection import join_names
+
+        problem = f"there is no label {unknown[0]!r} in the model. The labels are {join_names(named.labels)}."
+        raise typer.BadParameter(problem, param_hint="--label")
     # A matrix, because a list may also be one class per sample.
     of_interest = [[int(name in labels) for name in named.labels]] * len(parts) if labels else None
     reasons = list(sdgs.explain_prediction(model, X, of_interest, **names))

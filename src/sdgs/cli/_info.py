@@ -257,11 +257,11 @@ def _print_guess(file: Path, guess: Any, options: dict[str, Any]) -> None:
         )
     for name in guess.lists:
         out().print(f"This column may list the labels of each sample: {escape(name)}", soft_wrap=True)
-    if guess.lists:
-        _print_next("info", file, options | {"--label-column": guess.lists[0]})
     if guess.columns or not guess.lists:
         patterns = ",".join(map(_as_pattern, guess.patterns)) or "NAME,NAME"
         _print_next("info", file, options | {"--labels": patterns})
+    if guess.lists:
+        _print_next("info", file, options | {"--label-column": guess.lists[0]})
 
 
 def _join(names: Any) -> str:

@@ -30,7 +30,7 @@ def check_assumption(model: Any) -> None:
         raise ValueError("propensity must be a number, or one number per label in the order of classes_, not a dict.")
     for value in np.ravel(propensity):
         if check_number(value, "propensity", positive=True) > 1:
-            raise ValueError(f"propensity must be a probability, got {value!r}.")
+            raise ValueError(f"propensity must be a probability, a number in (0, 1]; got {value:g}.")
 
 
 def given_propensity(propensity: Any, n_labels: int) -> NDArray[np.float64]:
