@@ -91,6 +91,15 @@ def test_sample_weights(kind):
     assert_same_model(actual, expected, data)
 
 
+def test_samples_of_weight_zero_do_not_change_whether_all_get_a_label():
+    data = make_data("dense")
+    Y, weight = np.maximum(data.Y, data.Y.sum(axis=1, keepdims=True) == 0), np.ones(180)
+    Y[::6], weight[::6] = 0, 0.0
+    for samples in (data.as_dask(), data.X):
+        model = SDGSClassifier(n_components=2, gamma=None, random_state=0).fit(samples, Y, sample_weight=weight)
+        assert model._decision.at_least_one
+
+
 def test_columns_and_samples_of_word_counts_are_weighted_as_in_memory(word_counts):
     X, Y = word_counts
     data = Data(csr_array(X[:180]), Y[:180].astype(int))

@@ -155,6 +155,13 @@ def test_values_of_labels(case):
         np.testing.assert_allclose(macro, np.nanmean(values), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["brier_score", "log_loss", "expected_calibration_error"])
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_without_weight_on_observed_labels_there_is_no_value(name, average):
+    Y, P = [[np.nan, np.nan], [1, 0]], [[0.5, 0.5], [0.7, 0.1]]
+    assert np.isnan(getattr(metrics, name)(Y, P, average=average, sample_weight=[1, 0]))
+
+
 def make_case(n=60, k=5, seed=0):
     rng = np.random.default_rng(seed)
     true, pred = (rng.random((2, n, k)) < 0.4).astype(int)

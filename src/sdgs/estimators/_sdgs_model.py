@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sdgs._utils._array_api import expit, namespace, on_host
 from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
+from sdgs._utils._sample_weight import rows_with_weight
 from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs._utils._unobserved_labels import known_positives
 from sdgs._utils._validation import (
@@ -161,7 +162,9 @@ class SDGSModel(
             checkpoint=check_checkpoint(self.checkpoint, self.random_state),
         )
         mostly_zero = self.readout == "ridge" and samples.column_statistics.mostly_zero
-        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, labels, assume=self.assume)
+        rows = rows_with_weight(samples.sample_weight)  # on Dask those of weight 0 are among the samples
+        learnt = labels if rows is None else labels[rows]
+        at_least_one = resolve_at_least_one(self.at_least_one, self.metric, learnt, assume=self.assume)
         decision = Decision(self.metric, top=1) if self._is_multiclass else Decision(self.metric, at_least_one)
         splits = self.cv if self._splits is None else self._splits
         context = ReadoutContext(options, mostly_zero, decision, splits)

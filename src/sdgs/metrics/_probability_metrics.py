@@ -145,5 +145,6 @@ def _mean_of_errors(
 
 
 def _mean_of_labels(values: Floats, observed: Bools | None) -> float:
-    """The mean; if labels are unobserved, of the values that are not NaN."""
-    return float(values.mean() if observed is None else values[~np.isnan(values)].mean())
+    """The mean; if labels are unobserved, of the values that are not NaN, and NaN if there are none."""
+    defined = values if observed is None else values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else np.nan
