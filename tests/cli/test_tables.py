@@ -318,3 +318,20 @@ def test_compare_says_how_columns_are_used(run, fitted, tmp_path):
     assert result.exit_code == 0, result.output
     assert "message text" in " ".join(result.stdout.split())
     assert run("compare", "text.csv", "--label-column", "tags", "--number", "nothing").exit_code != 0
+
+
+def test_dates_written_in_another_form_than_in_training_are_noted(run, tmp_path):
+    days = [f"2025-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(60)]
+    lines = [f"{i % 7},{day},{'ab'[i % 2]}" for i, day in enumerate(days)]
+    (tmp_path / "d.csv").write_text("\n".join(["x,day,kind", *lines]))
+    assert run("fit", "d.csv", "--label-column", "kind").exit_code == 0
+    result = run("predict", "d.sdgs", "d.csv")
+    assert "could not be read as a date" not in result.stderr
+    lines[3:5] = ["1,14.3.2025,a", "2,soon,b"]
+    (tmp_path / "later.csv").write_text("\n".join(["x,day,kind", *lines]))
+    result = run("predict", "d.sdgs", "later.csv")
+    assert result.exit_code == 0
+    assert (
+        "2 cells of the column 'day' could not be read as a date, for example '14.3.2025', and became missing values. "
+        "In training dates were written as year-month-day." in result.stderr
+    )

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sdgs
-from sdgs.cli._console import exit_with_error, format_percent, note, print_sentences
+from sdgs.cli._console import count, exit_with_error, format_percent, note, print_sentences
 
 _MAX_CELL_LENGTH = 300  # of text in the name of a sample
+_MAX_DATE_LENGTH = 50  # in a note
 _SCALINGS = {
     "rows": "samples scaled to unit norm",
     "columns": "features standardised, then samples scaled to unit norm",
@@ -45,7 +47,7 @@ class NamedModel:
     encoder: Any = None  # of these columns
 
     def blocks(self, path: Path, format_: str | None, **options: Any) -> Generator[Any]:
-        """The samples of a file, block by block; those of tables are encoded."""
+        """The samples of a file, block by block; those of tables are encoded, and texts that are no dates noted."""
         from sdgs.datasets import read_blocks, read_table_blocks
         from sdgs.datasets.readers._formats import TABLE_FORMATS, detect_format
 
@@ -54,10 +56,13 @@ class NamedModel:
             yield from read_blocks(path, features=self.features, labels=self.labels, format=format_, **options)
             return
         unused = getattr(self.encoder, "feature_names_in_", ())
+        others = _OtherDates(self.encoder)
         for block in read_table_blocks(
             path, formats=self.formats, labels=self.labels, ignored=unused, format=format_, **options
         ):
+            others.add(block.X.columns)
             yield replace(block, X=self.matrix(block.X.columns))
+        others.note(path)
 
     def matrix(self, columns: dict[str, NDArray[Any]]) -> Any:
         """Columns of a table as the matrix that the model takes."""
@@ -135,6 +140,42 @@ class NamedModel:
                 return np.asarray(self.model.predict_proba(X))
             scores = np.asarray(self.model.decision_function(X))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+class _OtherDates:
+    """Texts in columns of dates that are no dates in the form of training, so that they become missing values."""
+
+    def __init__(self, encoder: Any) -> None:
+        from sdgs.preprocessing._number_columns import DateColumn
+
+        encoders = {} if encoder is None else encoder._encoding.encoders
+        self._forms = {
+            name: column.form
+            for name, column in encoders.items()
+            if isinstance(column, DateColumn) and column.form is not None
+        }
+        self._counts = dict.fromkeys(self._forms, 0)
+        self._examples: dict[str, str] = {}
+
+    def add(self, columns: dict[str, NDArray[Any]]) -> None:
+        """Count them in a block of rows."""
+        from sdgs.preprocessing._date_parsing import parse_date
+
+        for name, form in self._forms.items():
+            counts = Counter(cell for cell in columns[name].tolist() if isinstance(cell, str))
+            others = {text: n for text, n in counts.items() if np.isnat(parse_date(text, form))}
+            if others:
+                self._counts[name] += sum(others.values())
+                self._examples.setdefault(name, next(iter(others)))
+
+    def note(self, path: Path) -> None:
+        """One note per column."""
+        for name, example in self._examples.items():
+            note(
+                f"{path}: {count(self._counts[name], 'cell')} of the column {name!r} could not be read as a date, for "
+                f"example {example[:_MAX_DATE_LENGTH]!r}, and became missing values. In training dates were written as "
+                f"{self._forms[name]}."
+            )
 
 
 @contextmanager
