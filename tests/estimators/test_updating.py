@@ -222,6 +222,20 @@ ERRORS = {
         FRAME[200:].assign(new=1),
         "n_components has one rank per known label",
     ),
+    "a propensity per label": (
+        model(keep_samples=0, assume="missing", propensity=[0.5] * 4),
+        FRAME,
+        X0,
+        FRAME[200:].assign(new=1),
+        "propensity must be one number, or one for each of the 5 labels",
+    ),
+    "numbers among texts": (
+        model(),
+        CLASSES.astype(object),
+        X0,
+        np.array([1, "calm"] * 50, dtype=object),
+        "classes of other types",
+    ),
     "unobserved labels in sums": (model(keep_samples=0), DATA.Y, X0, np.where(X0[:, :4] > 9, 1, np.nan), "unobserved"),
     "weights": (model(), DATA.Y, X0, DATA.Y[200:], "sample_weight must hold"),
 }

@@ -75,6 +75,8 @@ def _from_classes(y: Any, known: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     reject_missing_labels(y, "y")
     if (y.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
         raise ValueError(f"y has classes such as {y[0]!r}, and the y of fit had classes such as {known[0]!r}.")
+    if len({isinstance(name, str) for name in (*known.tolist(), *y.tolist())}) > 1:
+        raise ValueError("y has classes of other types than the y of fit. Make them all strings.")
     new = sorted(set(y.tolist()) - set(known.tolist()))
     classes = np.concatenate([known, np.asarray(new, dtype=y.dtype)]) if new else known
     positions = {name: j for j, name in enumerate(classes.tolist())}

@@ -19,6 +19,7 @@ from sdgs._utils._sample_weight import check_sample_weight, drop_zero_weights
 from sdgs._utils._threads import blas_on_one_thread, n_threads
 from sdgs._utils._unobserved_labels import check_observed_labels, has_unobserved
 from sdgs._utils._validation import check_int
+from sdgs.estimators._assumed_labels import given_propensity
 from sdgs.estimators._base import reads_by_ridge
 from sdgs.estimators._decision_parameters import check_thresholds, resolve_at_least_one, resolve_label_weight
 from sdgs.estimators._later_target import add_label_names, later_labels
@@ -130,6 +131,8 @@ class UpdatingMixin:
         if k > len(self.components_) and np.ndim(self.n_components):
             raise ValueError("n_components has one rank per known label, so that y can have no new labels.")
         check_thresholds(self.decision, k)
+        if self.propensity_ is not None and not isinstance(self.propensity, str):
+            given_propensity(self.propensity, k)  # an error where there is one per known label, and more labels
         if isinstance(kept, SampleSums):
             self._add(new)
             return
