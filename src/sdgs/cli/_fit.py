@@ -2,7 +2,6 @@
 
 import warnings
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -24,7 +23,7 @@ from sdgs.cli._evaluate import (
 from sdgs.cli._holdout import check_holdout, split_samples, write_samples
 from sdgs.cli._info import note_counters, print_dropped
 from sdgs.cli._models import NamedModel, fitted_parameters, print_fitted_parameters
-from sdgs.cli._sample_weights import check_weight_column, read_weights, weights_of
+from sdgs.cli._sample_weights import check_weight_column, name_weights, read_weights, weights_of
 from sdgs.cli._table_data import TableSamples, columns_content, print_columns, read_training_data, used_formats
 from sdgs.cli._training import build_model, prepare_samples, samples_with_labels, train
 
@@ -152,9 +151,7 @@ def fit(
         kinds = {"text": text, "category": category, "number": number, "date": date}
         dropped = [*option.split_names(drop), *weight_columns]
         data = read_training_data(file, options, dropped, format, kinds, numbers_only=model.encode is None)
-        if weight_columns:
-            reasons = dict(data.dropped) | dict.fromkeys(weight_columns, "weights of the samples")
-            data = replace(data, dropped=tuple(reasons.items()))
+        data = name_weights(data, weight_columns)
     X, Y, rows = samples_with_labels(data, file)
     weights = read_weights(file, weight_column, format, rows)
     times.append(perf_counter())

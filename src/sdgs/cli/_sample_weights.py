@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from sdgs.cli._console import exit_with_error
+from sdgs.cli._table_data import TrainingData
 
 
 def check_weight_column(column: str | None, file: Path, format_: str | None) -> list[str]:
@@ -40,6 +42,12 @@ def read_weights(
         return None
     cells = only_column(read_cells(file, [column], format_), column)
     return parse_weights([cells[row] for row in rows.tolist()], rows, file, column)
+
+
+def name_weights(data: TrainingData, weight_columns: list[str]) -> TrainingData:
+    """The data with the reason why columns of weights are no features."""
+    reasons = dict(data.dropped) | dict.fromkeys(weight_columns, "weights of the samples")
+    return replace(data, dropped=tuple(reasons.items()))
 
 
 def weights_of(weights: NDArray[np.float64] | None, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
