@@ -93,6 +93,13 @@ def test_a_checkpoint_of_other_labels_is_not_used(data, hidden, tmp_path):
     assert not np.array_equal(first.predict_proba(data.X), second.predict_proba(data.X))
 
 
+def test_a_warning_about_labels_without_negatives(data):
+    Y = np.where(data.Y == 1, 1.0, np.nan)
+    with pytest.warns(UserWarning, match="no sample is known not to have a label"):
+        model = SDGSClassifier(2, random_state=0).fit(data.X, Y)
+    assert model.predict(data.X).all()
+
+
 def test_errors(data):
     Y = data.Y.astype(float)
     Y[3, 1] = 2

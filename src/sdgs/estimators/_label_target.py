@@ -1,5 +1,6 @@
 """Targets in many forms as label matrices; scikit-learn's tags of targets."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,16 @@ class LabelTarget(SavingMixin):
     def _check_label_matrix(self, y: Any, n_samples: int) -> Any:
         if not self._accepts_unobserved_labels:
             return check_labels(y, n_samples=n_samples, name="y", if_missing=_TAKE_UNOBSERVED_LABELS)
-        return check_observed_labels(y, n_samples=n_samples, name="y")
+        labels = check_observed_labels(y, n_samples=n_samples, name="y")
+        if labels.dtype != bool and labels.nnz == labels.shape[0] * labels.shape[1]:
+            warnings.warn(
+                "y has positive and unobserved labels alone, and no 0: no sample is known not to have a label, so that "
+                "all samples will get all labels. If only true labels were recorded, put 0 in place of NaN and fit "
+                'SDGSClassifier(assume="missing").',
+                UserWarning,
+                stacklevel=5,
+            )
+        return labels
 
     def _check_label_lists(self, y: Any) -> Any:
         """A list of labels per sample as a label matrix with one column per name."""
