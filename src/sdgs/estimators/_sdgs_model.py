@@ -115,6 +115,10 @@ class SDGSModel(
         """``X`` is an array, or the samples of a distributed one, which are not encoded."""
         if isinstance(X, Samples):
             self.encoder_ = None
+        if self.assume == "missing" and self._is_multiclass:
+            raise ValueError(
+                'assume="missing" needs a label matrix or lists of labels: a 1-D y has one class per sample.'
+            )
         check_thresholds(self.decision, labels.shape[1])
         resolve_label_weight(self.label_weight, labels)  # an error now, not after the training
         self._out_of_fold = None
@@ -169,7 +173,7 @@ class SDGSModel(
         splits = self.cv if self._splits is None else self._splits
         context = ReadoutContext(options, mostly_zero, decision, splits)
         self.propensity_ = None
-        if self.assume == "missing" and self.readout == "ridge" and not self._is_multiclass:
+        if self.assume == "missing" and self.readout == "ridge":
             self.propensity_ = self._resolve_propensity(samples, labels, context)
         return replace(context, propensity=self.propensity_)
 
