@@ -122,7 +122,7 @@ class SDGSClassifier(UpdatingMixin, SDGSModel):
         For ``readout="ridge"``: what it means that a label is not given. ``"negative"``: the sample does not have it.
         ``"missing"``: the sample may have it all the same, as where people tag what comes to mind. Then each label is
         taken to be given with probability ``propensity`` where it is true, and probabilities and decisions are those of
-        the true labels. Labels that are unobserved (NaN) need no assumption.
+        the true labels. A 1-D target is refused. Labels that are unobserved (NaN) need no assumption.
     propensity : float, sequence of k floats or "auto", default="auto"
         Only with ``assume="missing"``: the probability, for all labels or per label, that a true label is given.
         ``"auto"``: one for all labels, estimated in cross-validation; see docs/incomplete-labels.md.
