@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -113,3 +114,20 @@ def test_an_update_that_fails_leaves_the_file(run, tickets):
     assert result.exit_code == 1
     assert "missing" in result.stderr
     assert (tickets / "tickets.sdgs").read_bytes() == before
+
+
+def test_weights_of_the_samples(run, songs, tmp_path):
+    options = ("--labels", "is_*", "--drop", "id,title", "-o", "songs.sdgs", "--set", "keep_samples=1000")
+    assert run("fit", songs / "train.csv", *options).exit_code == 0
+    model = sdgs.load(tmp_path / "songs.sdgs")
+    header, *lines = (songs / "test.csv").read_text().splitlines()
+    weight = np.arange(len(lines)) % 3
+    weighted = [f"{line},{w}" for line, w in zip(lines, weight, strict=True)]
+    (tmp_path / "weighted.csv").write_text("\n".join([f"{header},weight", *weighted]) + "\n")
+    result = run("update", "songs.sdgs", "weighted.csv", "--weight-column", "weight")
+    assert result.exit_code == 0, result.output
+    test = read(songs / "test.csv", labels=["is_*"], drop=["id", "title"])
+    model._update_by_matrix(test.X, csr_array(test.Y), (), weight.astype(float))
+    updated = sdgs.load(tmp_path / "songs.sdgs")
+    np.testing.assert_array_equal(updated.predict_proba(test.X), model.predict_proba(test.X))
+    assert "should be a column of weights" in run("update", "songs.sdgs", "weighted.csv", "--weight-column", "other").stderr

@@ -4,12 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich import filesize
 
 from sdgs.cli import _options as option
 from sdgs.cli._console import count, escape, exit_with_error, out, print_json, spinner
 from sdgs.cli._models import NamedModel, load_sdgs_model, stack_rows
+from sdgs.cli._sample_weights import check_weight_column, only_column, parse_weights
 
 _MAX_NAMES_SHOWN = 20
 
@@ -28,6 +30,7 @@ def update(
         ),
     ] = None,
     label_column: option.LabelColumn = None,
+    weight_column: option.WeightColumn = None,
     invalid: option.Invalid = option.InvalidCells.error,
     format: option.Format = None,  # noqa: A002
     force: option.Force = False,
@@ -53,17 +56,22 @@ def update(
     named = _load(model, jobs)
     from sdgs.datasets.readers._new_labels import new_label_names
 
+    check_weight_column(weight_column, file, format)
     with spinner(f"Reading {file}"):
         new = new_label_names(
             file, named.labels, patterns=option.split_names(labels), label_column=label_column, format=format
         )
-        blocks = replace(named, labels=(*named.labels, *new)).labelled_blocks(
-            file, format, label_column, invalid=invalid.value
-        )
-        X, Y = map(stack_rows, zip(*((block[0], block[1]) for block in blocks), strict=True))
+        keep = [] if weight_column is None else [weight_column]
+        known = replace(named, labels=(*named.labels, *new))
+        blocks = list(known.labelled_cells(file, format, label_column, keep, invalid.value))
+        X, Y = (stack_rows([getattr(block, name) for block in blocks]) for name in ("X", "Y"))
+        weights = None
+        if weight_column is not None:
+            cells = [parse_weights(only_column(b.kept, weight_column), b.rows, file, weight_column) for b in blocks]
+            weights = np.concatenate(cells)
     with spinner("Learning"):
         try:
-            named.model._update_by_matrix(X, Y, new)
+            named.model._update_by_matrix(X, Y, new, weights)
         except ValueError as error:
             exit_with_error(f"{model}: {error}")
     path = output or model

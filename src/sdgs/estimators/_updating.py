@@ -98,12 +98,14 @@ class UpdatingMixin:
 
     @atomic_update
     @blas_on_one_thread()
-    def _update_by_matrix(self: Any, X: Any, labels: csr_array, new_names: Sequence[str]) -> None:
+    def _update_by_matrix(
+        self: Any, X: Any, labels: csr_array, new_names: Sequence[str], sample_weight: Any = None
+    ) -> None:
         """The same for a label matrix whose last columns are new labels, whatever the form of the target of ``fit``."""
         X = self._check_before_update(X)
         labels = csr_array(check_observed_labels(labels, name="y", some_positive=False))
         add_label_names(self, new_names)
-        self._learn(KeptSamples(X, labels))
+        self._learn(KeptSamples(X, labels, check_sample_weight(sample_weight, labels.shape[0])))
 
     @property
     def n_samples_seen_(self) -> int:
