@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
@@ -162,7 +162,9 @@ def format_percent(share: float) -> str:
 def show_bar(*columns: Any, shown: bool = True, **options: Any) -> Iterator[Progress]:
     """A progress bar on standard error, if that is a terminal; notes are printed above it."""
     console = _stderr()
-    with Progress(*columns, console=console, disable=not (shown and console.is_terminal), **options) as bar:
+    is_shown = shown and console.is_terminal
+    bar = Progress(*columns, console=console, disable=not is_shown, **options)
+    with bar if is_shown else nullcontext():  # Rich before 15 writes an empty line at the end of a hidden bar
         _console_of_bar.append(console)
         try:
             yield bar
