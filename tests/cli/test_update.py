@@ -130,4 +130,7 @@ def test_weights_of_the_samples(run, songs, tmp_path):
     model._update_by_matrix(test.X, csr_array(test.Y), (), weight.astype(float))
     updated = sdgs.load(tmp_path / "songs.sdgs")
     np.testing.assert_array_equal(updated.predict_proba(test.X), model.predict_proba(test.X))
-    assert "should be a column of weights" in run("update", "songs.sdgs", "weighted.csv", "--weight-column", "other").stderr
+    assert (
+        "should be a column of weights"
+        in run("update", "songs.sdgs", "weighted.csv", "--weight-column", "other").stderr
+    )

@@ -74,6 +74,15 @@ def known_positives(labels: Any) -> Any:
     return positive
 
 
+def informative_rows(labels: csr_array, sample_weight: Array | None = None) -> NDArray[np.intp] | None:
+    """The samples with a positive weight and an observed label; None if these are all."""
+    informative = np.ones(labels.shape[0], dtype=bool) if sample_weight is None else sample_weight > 0
+    if has_unobserved(labels):
+        n_unobserved = csr_array((np.isnan(labels.data).astype(np.int64), labels.indices, labels.indptr)).sum(axis=1)
+        informative &= n_unobserved < labels.shape[1]
+    return None if informative.all() else np.flatnonzero(informative)
+
+
 def label_frequencies(labels: Any, sample_weight: Array | None = None) -> Array:
     """The share of each label among the samples of which it is known; 0 for a label that is never observed."""
     positive = column_sums(known_positives(labels), sample_weight)

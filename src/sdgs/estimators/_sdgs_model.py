@@ -15,7 +15,7 @@ from sdgs._utils._overflow import too_large_for_model
 from sdgs._utils._progress import CallbackSupportMixin, Listener, Task, with_callbacks
 from sdgs._utils._sample_weight import rows_with_weight
 from sdgs._utils._threads import blas_on_one_thread, n_threads
-from sdgs._utils._unobserved_labels import known_positives
+from sdgs._utils._unobserved_labels import informative_rows, known_positives
 from sdgs._utils._validation import (
     check_checkpoint,
     check_choice,
@@ -125,11 +125,10 @@ class SDGSModel(
         labels = labels.tocsr()
         self._splits = splits_of(self.cv, X, labels.indices if self._is_multiclass else known_positives(labels))
         samples: Samples = X if isinstance(X, Samples) else ArraySamples(X)
-        kept = None
         if sample_weight is not None:
             samples = samples.weighted(sample_weight)
-            if isinstance(samples, ArraySamples) and not sample_weight.all():
-                kept = np.flatnonzero(sample_weight)
+        # Nothing can be learnt from the others. Those of a Dask array stay, because selecting rows would move them.
+        kept = informative_rows(labels, sample_weight) if isinstance(samples, ArraySamples) else None
         try:
             if kept is None:
                 self._fit_samples(samples, labels)

@@ -81,8 +81,8 @@ def restrict_splits(splits: Iterable[Split], rows: Rows) -> tuple[Split, ...]:
     restricted = tuple((train, test) for train, test in positions if train.size and test.size)
     if not restricted:
         raise ValueError(
-            "cv has no split with both training and test samples among those that are used: samples of weight 0 are "
-            "not, and of large data a random part. Pass splits with more samples, or a number of folds."
+            "cv has no split with both training and test samples among those that are used: samples of weight 0 or "
+            "without observed labels are not, and of large data a random part. Pass splits with more samples, or a number of folds."
         )
     return restricted
 
