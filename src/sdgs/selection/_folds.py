@@ -82,7 +82,8 @@ def restrict_splits(splits: Iterable[Split], rows: Rows) -> tuple[Split, ...]:
     if not restricted:
         raise ValueError(
             "cv has no split with both training and test samples among those that are used: samples of weight 0 or "
-            "without observed labels are not, and of large data a random part. Pass splits with more samples, or a number of folds."
+            "without observed labels are not, and of large data a random part. Pass splits with more samples, or a "
+            "number of folds."
         )
     return restricted
 
