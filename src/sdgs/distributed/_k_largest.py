@@ -5,8 +5,8 @@ to s per worker, how many numbers reach any value, and so two bounds around the 
 numbers between the bounds, a few times s. Ties go to the first workers, and on one worker to the numbers that come
 first.
 
-With costs a number takes its cost of a budget K, and what is said of numbers of numbers holds for sums of costs. See
-:func:`sdgs.decomposition._block_updates.number_within_budget` for the number at which the budget ends.
+With costs, K is a budget: each number takes its cost from it, and sums of costs take the place of counts. The number at
+which the budget ends is described in :func:`sdgs.decomposition._block_updates.number_within_budget`.
 """
 
 import math

@@ -53,7 +53,7 @@ DATASETS = (*TEST_SIZES, "enron", "corel5k")
 VARIANTS = ("default", "study")
 SPLITS = ("0", "1", "2")  # seeds
 FILES = (
-    "files"  # the split of Mulan's files, for the other data sets: too large for several, and for the study's settings
+    "files"  # the split of Mulan's files, for data sets that are too large for several splits and the study's settings
 )
 FIXED_SETTINGS: Mapping[tuple[str, str], tuple[tuple[str, ...], Settings]] = {  # not tuned, for some data sets
     **{("BR", f"C = 8; gamma = 2^{e}"): (("scene", "yeast"), {"C": 8.0, "gamma": 2.0**e}) for e in (-7, -5, -3, -1, 1)},

@@ -20,7 +20,7 @@ NO_EVIDENCE_THRESHOLD = 0.5  # of labels that are expected nowhere, or that no t
 def expected_f1_thresholds(P: Any, *, per_label: bool, sample_weight: Weights = None) -> Any:
     r"""Half of the best expected micro F1, (), or of the best expected F1 of each label, (k,).
 
-    Of all samples together, the labels with probabilities above t have the expected F1
+    If all labels with probabilities above t are predicted, the expected F1 over all samples is
 
     .. math:: F(t) = \frac{2 \sum_{p > t} p}{\sum_{p > t} 1 + \sum p},
 

@@ -1,4 +1,4 @@
-"""Newton's method on the norms of the groups, for the group lasso of one row over a working set of groups.
+"""Newton's method on the norms of the groups: the group lasso of one row, restricted to a working set of groups.
 
 In the variational form ||b_g|| = min over eta_g >= 0 of (||b_g||^2 / eta_g + eta_g) / 2 the problem is smooth in
 eta, with one variable per group. H holds the products of the rows of the dictionary, c those with the sample, and
