@@ -63,19 +63,19 @@ def test_what_is_behind_an_unobserved_label_has_no_influence(data, hidden):
     np.testing.assert_array_equal(result.objective, known.objective)
 
 
-def test_they_cost_less_than_to_take_them_for_negative(data, hidden):
+def test_they_cost_less_than_to_take_them_for_negative(data):
+    """A third at most, on average over what is hidden."""
     train, test = slice(0, 160), slice(160, None)
     X, Y = data.X[train], data.Y[train]
-    model = SDGSClassifier(2, random_state=0)
-    of = {
-        name: f1(data.Y[test], clone(model).fit(X, labels).predict(data.X[test]).astype(int))
-        for name, labels in {
-            "complete": Y,
-            "unobserved": with_nan(Y, hidden[train]),
-            "negative": np.where(hidden[train], 0, Y),
-        }.items()
-    }
-    assert of["complete"] - of["unobserved"] < (of["complete"] - of["negative"]) / 2
+
+    def value(labels):
+        model = SDGSClassifier(2, gamma=None, random_state=0).fit(X, labels)
+        return f1(data.Y[test], model.predict(data.X[test]).astype(int))
+
+    masks = [np.random.default_rng(seed).random(Y.shape) < 0.3 for seed in range(5)]
+    unobserved = np.mean([value(with_nan(Y, mask)) for mask in masks])
+    negative = np.mean([value(np.where(mask, 0, Y)) for mask in masks])
+    assert value(Y) - unobserved < (value(Y) - negative) / 3
 
 
 def test_model_files(data, hidden, tmp_path):
