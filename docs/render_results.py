@@ -5,14 +5,20 @@ comes from a record, so that no two pages contradict each other. ``--check`` cha
 outdated.
 """
 
-import csv
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from statistics import fmean, variance
+from collections.abc import Sequence
 
-DOCS = Path(__file__).parent
+from decision_tables import (
+    decision_blocks,
+    decision_metric_blocks,
+    incomplete_label_blocks,
+    introduction_blocks,
+    update_blocks,
+)
+from record_tables import DOCS, SPACE, Record, markdown_table, read_records, sources_table, unique
+from study_tables import study_blocks
+
 PAGES = (DOCS.parent / "README.md", DOCS.parent / "paper" / "paper.md", *sorted(DOCS.glob("*.md")))
 BLOCK = re.compile(r"(<!-- begin: (\S+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 MEAN = "mean of 11"
@@ -23,49 +29,19 @@ MEASURES = {
     "f1": "F1",
     "accuracy": "Accuracy",
 }
-SPACE = "\N{NO-BREAK SPACE}"
 OURS, DEFAULTS = "SDGSClassifierCV", "SDGSClassifier()"
 MAX_LISTED_CASES = 5  # of one quantity; of more the range is shown
 MISSED = " (missed)"
-DECIDED = ", decided"
 SERVING = "export"  # the subject of speed.csv that has tables of its own
 FORMS = ("library", "Python file", "ONNX")
-DECISION_MEASURES = {
-    "f1": "F1",
-    "accuracy": "Accuracy",
-    "micro_f1": "Micro F1",
-    "macro_f1": "Macro F1",
-    "subset_accuracy": "Subset accuracy",
-    "hamming_loss": "Hamming loss",
-}
-DECISION_TITLES = {metric: f'`metric="{metric}"`' for metric in DECISION_MEASURES} | {
-    "f1": '`metric="f1"` (default)',
-    "balanced labels": '`label_weight="balanced"`',
-    "macro_f1, tuned thresholds": '`metric="macro_f1"`, `decision="thresholds"`',
-    "p >= 0.5": "`decision=0.5`",
-}
-DECISION_AIMS = {"balanced labels": "macro_f1", "macro_f1, tuned thresholds": "macro_f1"}
 GROWTH_OF_FITS = "exponent of the fit time in "
 LEVEL = 0.2  # points of F1 within which two methods count as level
-
-Record = dict[str, str]
-
-
-def read_records(name: str) -> list[Record]:
-    """Rows of docs/results/NAME.csv."""
-    with (DOCS / "results" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], n_text_columns: int = 1) -> str:
-    """A Markdown table; columns after the first ``n_text_columns`` are aligned to the right."""
-    rule = ["---"] * n_text_columns + ["---:"] * (len(header) - n_text_columns)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
-
-
-def unique(values: Iterable[str]) -> list[str]:
-    """Distinct values in their order of appearance."""
-    return list(dict.fromkeys(values))
+FAITHFULNESS = {
+    "reasons": "five top reasons",
+    "occlusion": "five found by occlusion",
+    "random": "five random features",
+    "shares": "five top features of the share",
+}
 
 
 class Accuracy:
@@ -344,14 +320,6 @@ def _goal(record: Record) -> str:
     return f"{'≤' if rule == '<=' else '≥'}{SPACE}{bound}{_unit(record)}"
 
 
-FAITHFULNESS = {
-    "reasons": "five top reasons",
-    "occlusion": "five found by occlusion",
-    "random": "five random features",
-    "shares": "five top features of the share",
-}
-
-
 def faithfulness_block() -> str:
     """How far log-odds fall when features are deleted, per data set."""
     records = [r for r in read_records("explanations") if r["study"] == "faithfulness"]
@@ -423,421 +391,6 @@ def label_error_blocks() -> dict[str, str]:
         "label-errors-clean": markdown_table(["Data set", "Method", "Listed"], clean, n_text_columns=2),
         "label-errors-source": sources_table("label_errors"),
     }
-
-
-def incomplete_label_blocks() -> dict[str, str]:
-    """What unobserved labels, and labels that are given by half, cost."""
-    runs: dict[tuple[str, str, str], list[Record]] = {}
-    for r in read_records("incomplete_labels"):
-        runs.setdefault((r["dataset"], r["labels"], r["method"]), []).append(r)
-    datasets = unique(dataset for dataset, _, _ in runs)
-
-    def value(dataset: str, labels: str, method: str, measure: str = "f1") -> float:
-        return fmean(100 * float(r[measure]) for r in runs[dataset, labels, method])
-
-    def mean_value(labels: str, method: str, measure: str = "f1") -> float:
-        return fmean(value(dataset, labels, method, measure) for dataset in datasets)
-
-    columns = [
-        ("complete", "SDGS"),
-        ("unobserved", "SDGS"),
-        ("taken for negative", "SDGS"),
-        ("complete", "binary relevance"),
-        ("unobserved", "binary relevance"),
-    ]
-    rows = [[dataset, *(f"{value(dataset, *column):.1f}" for column in columns)] for dataset in datasets]
-    rows.append(["**mean**", *(f"{mean_value(*column):.1f}" for column in columns)])
-    header = ["Data set", *(f"{method}, {labels}" for labels, method in columns)]
-    measures = {"f1": "F1", "micro_f1": "Micro F1", "macro_f1": "Macro F1"}
-    methods = unique(method for _, labels, method in runs if labels == "given by half")
-    given = [
-        [method, *(f"{mean_value('given by half', method, measure):.1f}" for measure in measures)] for method in methods
-    ]
-    given.append(
-        ["SDGS, all labels given", *(f"{mean_value('complete', 'SDGS', measure):.1f}" for measure in measures)]
-    )
-    return {
-        "incomplete-unobserved": markdown_table(header, rows),
-        "incomplete-given": markdown_table(["Method", *measures.values()], given),
-        "incomplete-source": sources_table("incomplete_labels"),
-    }
-
-
-def decision_blocks() -> dict[str, str]:
-    """What tuned decisions and averages gain, in F1."""
-    f1: dict[tuple[str, str, str], list[float]] = {}
-    for r in read_records("decisions"):
-        f1.setdefault((r["study"], r["dataset"], r["method"]), []).append(float(r["f1"]))
-    means = {key: fmean(values) for key, values in f1.items()}
-    datasets = unique(dataset for study, dataset, _ in means if study == "average")
-    methods = unique(method for study, _, method in means if study == "average")
-    rows = [[d, *(f"{means['average', d, m]:.1f}" for m in methods)] for d in datasets]
-    rows.append(["**mean**", *(f"**{fmean(means['average', d, m] for d in datasets):.1f}**" for m in methods)])
-    linear = {(d, m): value for (study, d, m), value in means.items() if study == "linear"}
-    return {
-        "decisions-average": markdown_table(["Data set", *methods], rows),
-        "decisions-linear": linear_table(linear),
-        "decisions-summary": linear_summary(linear),
-        "decisions-source": sources_table("decisions", "decision_metrics"),
-    }
-
-
-def decision_metric_blocks() -> dict[str, str]:
-    """All measures of decisions for each of them, and what a decision gains in the measure that it aims at."""
-    values: dict[tuple[str, str, str], list[float]] = {}
-    records = read_records("decision_metrics")
-    measures = {m: title for m, title in DECISION_MEASURES.items() if m in records[0]}
-    for r in records:
-        for measure in measures:
-            values.setdefault((r["dataset"], r["decision"], measure), []).append(float(r[measure]))
-    means = {key: fmean(of_folds) for key, of_folds in values.items()}
-    datasets, decisions = (unique(r[name] for r in records) for name in ("dataset", "decision"))
-    average = {(d, m): fmean(means[s, d, m] for s in datasets) for d in decisions for m in measures}
-
-    def cell(decision: str, measure: str) -> str:
-        best = (min if measure == "hamming_loss" else max)(average[d, measure] for d in decisions)
-        text = f"{average[decision, measure]:.1f}"
-        return f"**{text}**" if text == f"{best:.1f}" else text
-
-    rows = [[DECISION_TITLES[d], *(cell(d, m) for m in measures)] for d in decisions]
-    gains = []
-    for decision, measure in ((d, d if d in measures else DECISION_AIMS.get(d)) for d in decisions[1:]):
-        if measure is None:
-            continue
-        changes = [means[s, decision, measure] - means[s, decisions[0], measure] for s in datasets]
-        if measure == "hamming_loss":
-            changes = [-change for change in changes]
-        f1 = average[decision, "f1"] - average[decisions[0], "f1"]
-        better = f"{sum(change > 0 for change in changes)} of {len(changes)}"
-        texts = f"{fmean(changes):z.1f}", better, f"{min(changes):z.1f}", f"{f1:z.1f}"
-        gains.append([DECISION_TITLES[decision], measures[measure], *texts])
-    header = ["Decision", "Aims at", "Mean gain", "Data sets with a gain", "Smallest gain", "Change of F1"]
-    return {
-        "decisions-metrics": markdown_table(["Decision", *measures.values()], rows),
-        "decisions-metrics-summary": markdown_table(header, gains, n_text_columns=2),
-    }
-
-
-def linear_table(f1: dict[tuple[str, str], float]) -> str:
-    """F1 of linear methods with their own and with tuned decisions, and the means over all data sets."""
-    datasets, methods = (unique(key[i] for key in f1) for i in (0, 1))
-    columns = [m for m in methods if not m.endswith(DECIDED)]
-
-    def cell(own: float | None, decided: float | None) -> str:
-        if own is None:
-            return "\N{EN DASH}"
-        return f"{own:.1f}" if decided is None else f"{own:.1f} / {decided:.1f}"
-
-    rows = [[d, *(cell(f1.get((d, m)), f1.get((d, m + DECIDED))) for m in columns)] for d in datasets]
-    average = {m: fmean(f1[d, m] for d in datasets) if all((d, m) in f1 for d in datasets) else None for m in methods}
-    rows.append(["**mean**", *(f"**{cell(average[m], average.get(m + DECIDED))}**" for m in columns)])
-    return markdown_table(["Data set", *columns], rows)
-
-
-def linear_summary(f1: dict[tuple[str, str], float]) -> str:
-    """Gains by tuned decisions, per method, and where they lose."""
-    gains: dict[str, dict[str, float]] = {}
-    for (dataset, method), value in f1.items():
-        decided = method.partition(" (")[0] + DECIDED  # in brackets is another decision of the same method
-        if (dataset, decided) in f1 and method != decided:
-            gains.setdefault(method, {})[dataset] = f1[dataset, decided] - value
-    rows = []
-    for method, of_method in gains.items():
-        losses = [f"{d} ({gain:.2f})" for d, gain in of_method.items() if gain < 0]
-        texts = f"{fmean(of_method.values()):+.1f}", f"{len(of_method) - len(losses)} of {len(of_method)}"
-        rows.append([method, *texts, ", ".join(losses) or "\N{EN DASH}"])
-    header = ["Method", "Mean change of F1", "Data sets on which F1 is at least as high", "Lower on"]
-    return markdown_table(header, rows)
-
-
-def introduction_blocks() -> dict[str, str]:
-    """The methods of the paper's introduction, with their own and with tuned decisions."""
-    records = read_records("introduction")
-    datasets, methods = unique(r["dataset"] for r in records), unique(r["method"] for r in records)
-    cells = {(r["dataset"], r["method"]): r for r in records}
-    rows = []
-    for method in methods:
-        found = [cells.get((d, method)) for d in datasets]
-        texts = [f"{r['own']} / {r['decided']}" if r and r["own"] else "\N{EN DASH}" for r in found]
-        if any(r and r["own"] for r in found):
-            rows.append([method, *texts])
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for r in records:
-        if r["left_out"]:
-            reasons.setdefault((r["method"], r["left_out"]), []).append(r["dataset"])
-    left_out = [
-        f"- {method} on {'all data sets' if len(of) == len(datasets) else ', '.join(of)}: {reason}."
-        for (method, reason), of in reasons.items()
-    ]
-    return {
-        "introduction": markdown_table(["Method", *datasets], rows),
-        "introduction-left-out": "\n".join(left_out) or "Nothing was left out.",
-        "introduction-source": sources_table("introduction"),
-    }
-
-
-STUDY_MEASURES = {"f1": "F1", "hamming_loss": "Hamming loss", "subset_accuracy": "Subset accuracy"}
-STUDY_VARIANTS = {"study": "settings of the study", "default": "defaults"}
-STUDY_RECORD = "study_comparison"
-NOISE = 2.0  # standard deviations between splits that a difference must exceed
-Values = dict[str, list[float]]  # a measure by method: one value per split
-
-
-class StudyComparison:
-    """A published study's figures, and ours for several random splits."""
-
-    def __init__(self) -> None:
-        records = read_records("published_study")
-        self.published = {(r["dataset"], r["method"]): r for r in records}
-        self.measured = {(r["dataset"], r["variant"], r["split"], r["method"]): r for r in read_records(STUDY_RECORD)}
-        self.datasets, self.methods = (unique(r[key] for r in records) for key in ("dataset", "method"))
-
-    def values(self, dataset: str, variant: str, measure: str) -> Values:
-        """Our values for the splits in which all methods were measured."""
-        splits = unique(key[2] for key in self.measured if key[:2] == (dataset, variant))
-        complete = [s for s in splits if all((dataset, variant, s, m) in self.measured for m in self.methods)]
-        rows = {m: [self.measured[dataset, variant, s, m] for s in complete] for m in self.methods}
-        return {m: [float(r[measure]) for r in rows[m]] for m in self.methods if rows[m]}
-
-    def reference(self, dataset: str, measure: str) -> dict[str, float]:
-        """The published values of the cells that are not failures."""
-        cells = ((m, self.published[dataset, m]) for m in self.methods)
-        return {m: float(r[measure]) for m, r in cells if r["failed"] == "no"}
-
-    def compared(self, measure: str) -> list[str]:
-        """The data sets that all variants have."""
-        return [d for d in self.datasets if all(self.values(d, variant, measure) for variant in STUDY_VARIANTS)]
-
-    def table(self, measure: str) -> str:
-        """Published and measured values with Kendall's tau."""
-        rows = []
-        for d in self.datasets:
-            reference, line, taus = self.reference(d, measure), [], []
-            ours = [means(self.values(d, variant, measure)) for variant in STUDY_VARIANTS]
-            for m in self.methods:
-                cells = [f"{100 * reference[m]:.1f}" if m in reference else "failed"]
-                cells += [f"{100 * mean[m]:.1f}" if m in mean else "\N{EN DASH}" for mean in ours]
-                line.append(" / ".join(cells))
-            for mean in ours:
-                taus.append(f"{tau_of_orders(reference, mean):.2f}" if mean else "\N{EN DASH}")
-            rows.append([d, *line, " / ".join(taus)])
-        return markdown_table(["Data set", *self.methods, "Kendall's tau"], rows)
-
-    def decided_pairs(self, measure: str, variant: str) -> list[tuple[str, str, bool]]:
-        """Pairs of methods that the study tells apart beyond the noise of splits, and whether we order them alike."""
-        pairs = []
-        for d in self.compared(measure):
-            pairs += pairs_beyond_noise(
-                self.reference(d, measure), self.values(d, variant, measure), self.values(d, "study", measure)
-            )
-        return pairs
-
-    def agreement(self) -> str:
-        """How far the orders agree, by measure."""
-        rows = []
-        for measure, title in STUDY_MEASURES.items():
-            for variant, name in STUDY_VARIANTS.items():
-                orders = [
-                    (self.reference(d, measure), means(self.values(d, variant, measure)))
-                    for d in self.compared(measure)
-                ]
-                pairs = self.decided_pairs(measure, variant)
-                rows.append([title, f"the study and our {name}", *agreement_cells(orders, pairs)])
-            orders, pairs = [], []
-            for d in self.compared(measure):
-                values = self.values(d, "study", measure)
-                for split, others in leave_one_out(values):
-                    orders.append((split, means(others)))
-                    pairs += pairs_beyond_noise(split, others, values)
-            rows.append([title, "one split of ours and the mean of the others", *agreement_cells(orders, pairs)])
-        header = ["Measure", "Orders compared", "Mean tau", "tau above 0", "Pairs beyond noise", "Ordered alike"]
-        return markdown_table(header, rows, n_text_columns=2)
-
-    def by_method(self) -> str:
-        """Pairs beyond noise ordered alike, by method."""
-        rows = []
-        for m in self.methods:
-            line = []
-            for measure in STUDY_MEASURES:
-                alike = [same for a, b, same in self.decided_pairs(measure, "study") if m in (a, b)]
-                line.append(f"{sum(alike)} of {len(alike)}")
-            rows.append([m, *line])
-        return markdown_table(["Method", *STUDY_MEASURES.values()], rows)
-
-    def fixed_settings(self) -> str:
-        """What settings of a method decide, beside its published figures."""
-        rows = []
-        fixed = [key for key in self.measured if key[1] not in STUDY_VARIANTS]
-        for d, m in dict.fromkeys((d, m) for d, _, _, m in fixed):
-            measured = {key[1].replace(";", ","): self.measured[key] for key in fixed if key[::3] == (d, m)}
-            for name, record in {**measured, "published": self.published[d, m]}.items():
-                rows.append([d, m, name, *(f"{100 * float(record[key]):.1f}" for key in STUDY_MEASURES)])
-        return markdown_table(["Data set", "Method", "Settings", *STUDY_MEASURES.values()], rows, n_text_columns=3)
-
-
-def study_blocks() -> dict[str, str]:
-    """A published study's figures beside ours, and how far the orders of methods agree."""
-    study = StudyComparison()
-    tables = {
-        f"study-{measure.replace('_', '-')}": f"{title} in percent:\n\n{study.table(measure)}"
-        for measure, title in STUDY_MEASURES.items()
-    }
-    return tables | {
-        "study-agreement": study.agreement(),
-        "study-methods": study.by_method(),
-        "study-fixed-settings": study.fixed_settings(),
-        "study-source": sources_table("published_study", STUDY_RECORD),
-    }
-
-
-def means(values: Values) -> dict[str, float]:
-    """The mean over splits of each method."""
-    return {m: fmean(of_splits) for m, of_splits in values.items()}
-
-
-def leave_one_out(values: Values) -> list[tuple[dict[str, float], Values]]:
-    """The values of each split, and those of the others, if there are several."""
-    n = min(map(len, values.values()))
-    return [
-        ({m: v[s] for m, v in values.items()}, {m: v[:s] + v[s + 1 :] for m, v in values.items()})
-        for s in range(n if n > 1 else 0)
-    ]
-
-
-def tau_of_orders(reference: dict[str, float], ours: dict[str, float]) -> float:
-    """Kendall's tau of the methods that both have."""
-    return kendall_tau([(value, ours[m]) for m, value in reference.items() if m in ours])
-
-
-def pairs_beyond_noise(reference: dict[str, float], ours: Values, splits: Values) -> list[tuple[str, str, bool]]:
-    """Pairs of methods whose ``reference`` values differ by more than splits do, and whether ``ours`` are alike.
-
-    The noise of a difference between one split and a mean of n is sqrt(1 + 1 / n) standard deviations of differences
-    between two methods in one split, pooled over all pairs.
-    """
-    common = [m for m in reference if m in ours]
-    pairs = [(a, b) for i, a in enumerate(common) for b in common[:i]]
-    differences = [[x - y for x, y in zip(splits[a], splits[b], strict=True)] for a, b in pairs]
-    if not pairs or len(differences[0]) < 2:
-        return []
-    noise = (fmean(map(variance, differences)) * (1 + 1 / len(ours[common[0]]))) ** 0.5
-    mean = means(ours)
-    return [
-        (a, b, (reference[a] - reference[b]) * (mean[a] - mean[b]) > 0)
-        for a, b in pairs
-        if abs(reference[a] - reference[b]) > NOISE * noise
-    ]
-
-
-def agreement_cells(
-    orders: Sequence[tuple[dict[str, float], dict[str, float]]], pairs: Sequence[tuple[str, str, bool]]
-) -> list[str]:
-    """Kendall's tau of pairs of orders, and the share of decided pairs of methods ordered alike."""
-    taus = [tau_of_orders(*pair) for pair in orders]
-    n_alike = sum(alike for _, _, alike in pairs)
-    share = f"{100 * n_alike / len(pairs):.0f} %" if pairs else "\N{EN DASH}"
-    mean = f"{fmean(taus):.2f}" if taus else "\N{EN DASH}"
-    return [mean, f"{sum(tau > 0 for tau in taus)} of {len(taus)}", str(len(pairs)), share]
-
-
-def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float:
-    """Kendall's tau-b of pairs of values; 0 if all values of one side are equal."""
-
-    def sign(a: float, b: float) -> int:
-        return (a > b) - (a < b)
-
-    compared = [(sign(a[0], b[0]), sign(a[1], b[1])) for i, a in enumerate(pairs) for b in pairs[:i]]
-    untied = [sum(abs(signs[side]) for signs in compared) for side in (0, 1)]
-    concordance = sum(first * second for first, second in compared)
-    return concordance / (untied[0] * untied[1]) ** 0.5 if all(untied) else 0.0
-
-
-def sources_table(*names: str) -> str:
-    """Where the records come from."""
-    used = {r["source"] for name in names for r in read_records(name)}
-    rows = [
-        [
-            r["note"],
-            f"`{r['command']}`" if r["command"] else "\N{EN DASH}",
-            r["published"],
-            "; ".join(filter(None, (r["machine"], r["software"]))) or "\N{EN DASH}",
-        ]
-        for r in read_records("sources")
-        if r["source"] in used
-    ]
-    return markdown_table(["Records", "Command", "Published", "Machine and software"], rows, n_text_columns=4)
-
-
-def update_blocks() -> dict[str, str]:
-    """How updates compare with one fit, with their alternatives, and what memory they need."""
-    records = [r for r in read_records("updates") if r["dataset"] != "synthetic"]
-    once = {(r["dataset"], r["order"], r["seed"]): r for r in records if r["design"] == "fit"}
-    titles = {"scene": "Scene", "enron": "Enron", "yahoo-arts": "Yahoo-Arts", "mediamill": "Mediamill"}
-
-    def differences(dataset: str, order: str, design: str, keep: str, column: str = "f1") -> list[float]:
-        return [
-            float(r[column]) - float(once[dataset, order, r["seed"]][column])
-            for r in records
-            if (r["dataset"], r["order"], r["design"], r["keep_samples"]) == (dataset, order, design, keep)
-        ]
-
-    def cell(values: Sequence[float]) -> str:
-        return f"{fmean(values):+.2f}".replace("-", "\N{MINUS SIGN}") if values else ""
-
-    rows, designs = [], []
-    for dataset in unique(r["dataset"] for r in records):
-        of_dataset = [r for r in records if r["dataset"] == dataset]
-        kept = unique(r["keep_samples"] for r in of_dataset if r["design"] == "update" and r["keep_samples"] != "0")
-        size = f"{int(of_dataset[0]['samples']):,}"
-        f1 = fmean(float(r["f1"]) for r in of_dataset if (r["design"], r["order"]) == ("fit", "random"))
-        for keep in kept:
-            new = cell(differences(dataset, "new label", "update", keep))
-            label = cell(differences(dataset, "new label", "update", keep, "label_f1"))
-            random, file = (cell(differences(dataset, order, "update", keep)) for order in ("random", "file"))
-            with_label = f"{new} ({label})" if new else ""
-            changes = [
-                float(r["probability_change"])
-                for r in of_dataset
-                if (r["order"], r["design"], r["keep_samples"]) == ("random", "update", keep)
-            ]
-            row = [
-                titles[dataset],
-                size,
-                f"{f1:.2f}",
-                f"{int(keep):,}",
-                random,
-                file,
-                with_label,
-                f"{fmean(changes):.4f}",
-            ]
-            rows.append(row)
-        alternatives = (("update", kept[-1]), ("sample", kept[-1]), ("update", "0"))
-        cells = (cell(differences(dataset, "random", design, keep)) for design, keep in alternatives)
-        designs.append([titles[dataset], f"{int(kept[-1]):,}", *cells])
-    header = ["Data", "samples learnt", "F1 of one fit", "`keep_samples`", "at random", "in order", "new label"]
-    header.append("probabilities")
-    columns = ["Data", "`keep_samples`", "updates", "fit to a random sample", "`keep_samples=0`"]
-    return {
-        "updates-f1": markdown_table(header, rows),
-        "updates-designs": markdown_table(columns, designs),
-        "updates-memory": update_memory(),
-    }
-
-
-def update_memory() -> str:
-    """The peak memory and the time of updates, as a sentence."""
-    records = [r for r in read_records("updates") if r["dataset"] == "synthetic"]
-    keep = int(records[0]["keep_samples"])
-    fits = [r for r in records if int(r["samples"]) <= 2 * keep and r is not records[-1]][:2]
-    sums = [r for r in records if r not in fits]
-    memory, seconds = ([float(r[column]) for r in sums] for column in ("mib", "last_seconds"))
-    peak, last = max(float(r["mib"]) for r in fits), int(sums[-1]["samples"])
-    return (
-        f"Memory: batches of {int(records[0]['samples']):,} synthetic samples with `keep_samples={keep:_}`. The first "
-        f"{len(fits)} are fitted to, with a peak of {peak:.0f}{SPACE}MiB above the memory of the process without data. "
-        f"Of the others, up to {last:,} samples, each takes at most {max(memory):.0f}{SPACE}MiB, and "
-        f"{min(seconds):.1f} to {max(seconds):.1f}{SPACE}s."
-    )
 
 
 def render_blocks() -> dict[str, str]:

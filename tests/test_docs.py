@@ -190,10 +190,24 @@ def test_make_targets_on_the_pages_exist():
 
 @pytest.fixture(scope="module")
 def render_results():
+    sys.path.insert(0, str(DOCS))  # its modules are beside it, and in no package
     spec = importlib.util.spec_from_file_location("render_results", DOCS / "render_results.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(DOCS))
     return module
+
+
+@pytest.fixture(scope="module")
+def study_tables(render_results):
+    return sys.modules[render_results.study_blocks.__module__]
+
+
+@pytest.fixture(scope="module")
+def decision_tables(render_results):
+    return sys.modules[render_results.decision_blocks.__module__]
 
 
 @pytest.mark.parametrize("page", [*PAGES, PAPER], ids=lambda page: page.name)
@@ -207,40 +221,40 @@ def test_every_rendered_table_is_on_a_page(render_results):
     assert used == set(render_results.render_blocks())
 
 
-def test_pairs_of_methods_beyond_the_noise_of_splits(render_results):
+def test_pairs_of_methods_beyond_the_noise_of_splits(study_tables):
     splits = {"a": [1.0, 2.0], "b": [2.0, 2.0], "c": [5.0, 4.0]}  # variances of differences: 1/2, 2, 1/2
     ours = {"a": [0.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 4.0]}
     noise = 2 * (1.0 * 1.5) ** 0.5
     near, far = 0.99 * noise, 1.01 * noise
-    pairs = render_results.pairs_beyond_noise({"a": 0.0, "b": far, "c": far + near}, ours, splits)
+    pairs = study_tables.pairs_beyond_noise({"a": 0.0, "b": far, "c": far + near}, ours, splits)
     assert sorted(pairs) == [("b", "a", True), ("c", "a", True)]
-    assert render_results.pairs_beyond_noise({"a": 3.0, "b": 0.0}, ours, splits) == [("b", "a", False)]
+    assert study_tables.pairs_beyond_noise({"a": 3.0, "b": 0.0}, ours, splits) == [("b", "a", False)]
     one_split = {m: v[:1] for m, v in splits.items()}
-    assert render_results.pairs_beyond_noise({"a": 0.0, "b": 9.0}, one_split, one_split) == []
-    assert render_results.leave_one_out(splits)[0] == (
+    assert study_tables.pairs_beyond_noise({"a": 0.0, "b": 9.0}, one_split, one_split) == []
+    assert study_tables.leave_one_out(splits)[0] == (
         {"a": 1.0, "b": 2.0, "c": 5.0},
         {"a": [2.0], "b": [2.0], "c": [4.0]},
     )
-    assert render_results.leave_one_out(one_split) == []
+    assert study_tables.leave_one_out(one_split) == []
 
 
-def test_kendall_tau_is_that_of_scipy(render_results):
+def test_kendall_tau_is_that_of_scipy(study_tables):
     rng = np.random.default_rng(0)
     for _ in range(20):
         a, b = rng.integers(0, 5, (2, 8)).tolist()
         expected = kendalltau(a, b).statistic
-        assert render_results.kendall_tau(list(zip(a, b, strict=True))) == pytest.approx(expected)
-    assert render_results.kendall_tau([(1, 2), (1, 3)]) == 0
+        assert study_tables.kendall_tau(list(zip(a, b, strict=True))) == pytest.approx(expected)
+    assert study_tables.kendall_tau([(1, 2), (1, 3)]) == 0
 
 
-def test_tables_of_linear_methods_name_what_tuned_decisions_lose(render_results):
+def test_tables_of_linear_methods_name_what_tuned_decisions_lose(decision_tables):
     f1 = {("a", "LP"): 50.0, ("a", "LP, decided"): 54.0, ("b", "LP"): 60.0, ("b", "LP, decided"): 59.0}
-    assert "| LP | +1.5 | 1 of 2 | b (-1.00) |" in render_results.linear_summary(f1)
-    assert "| LP (best set) | +3.0 | 1 of 1 |" in render_results.linear_summary(f1 | {("a", "LP (best set)"): 51.0})
-    assert "| LP | +1.5 | 1 of 2 |" in render_results.linear_summary(f1)
-    assert "| **mean** | **55.0 / 56.5** |" in render_results.linear_table(f1)
+    assert "| LP | +1.5 | 1 of 2 | b (-1.00) |" in decision_tables.linear_summary(f1)
+    assert "| LP (best set) | +3.0 | 1 of 1 |" in decision_tables.linear_summary(f1 | {("a", "LP (best set)"): 51.0})
+    assert "| LP | +1.5 | 1 of 2 |" in decision_tables.linear_summary(f1)
+    assert "| **mean** | **55.0 / 56.5** |" in decision_tables.linear_table(f1)
     del f1["b", "LP, decided"]
-    assert "| b | 60.0 |" in render_results.linear_table(f1)
+    assert "| b | 60.0 |" in decision_tables.linear_table(f1)
 
 
 def test_records_of_the_introduction_are_averaged_over_seeds(tmp_path, monkeypatch):
